@@ -1,0 +1,54 @@
+"""The one decision: what to do with a request. Nothing else asks for the mode."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from onetake.model import Mode
+
+
+class Found(StrEnum):
+    """What the cassette holds for a request, and whether that meets today's contract."""
+
+    ABSENT = "absent"
+    EXHAUSTED = "exhausted"
+    STALE = "stale"
+    UNREADABLE = "unreadable"
+    UNKEPT = "unkept"
+    """A kept or left answer, in a session that does not keep that kind."""
+    VALID = "valid"
+
+
+class Action(StrEnum):
+    """What to do with a request."""
+
+    REPLAY = "replay"
+    RECORD = "record"
+    REPLACE = "replace"
+    PASS = "pass"
+    REFUSE = "refuse"
+
+
+def decide(mode: Mode, found: Found, *, being_made: bool) -> Action:
+    """Say what to do with a request. Total: every combination has an answer.
+
+    Args:
+        mode: The session's mode.
+        found: What the cassette holds for it, and whether that meets today's contract.
+        being_made: True while the cassette is being made: it held no entry when a session first recorded into it, and
+            no such session has ended well yet.
+
+    Returns:
+        The action; `REPLACE` is a live call whose answer takes the place of the one that is there.
+    """
+    if mode is Mode.OFF:
+        return Action.PASS
+    missing = found in (Found.ABSENT, Found.EXHAUSTED)
+    if mode is Mode.ALL:
+        return Action.RECORD if missing else Action.REPLACE
+    if found is Found.VALID:
+        return Action.REPLAY
+    if mode is Mode.NEW_EPISODES and found is Found.STALE:
+        return Action.REPLACE
+    may_record = mode is Mode.NEW_EPISODES or (mode is Mode.ONCE and being_made)
+    return Action.RECORD if missing and may_record else Action.REFUSE

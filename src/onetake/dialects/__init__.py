@@ -1,0 +1,98 @@
+"""Provider APIs: where the answer, usage, finish and terminal event are. One file per API.
+
+A dialect reads; it never changes a request or a response, and it has no part in the key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Protocol
+
+from onetake.events import Event
+from onetake.model import Answer, Request, Response
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a dialect finds in a response.
+
+    `error` is the text of an error object under 2xx or of an error event; `terminal` is False for a stream that has
+    not reached its terminal event (always True for a body that is no stream).
+    """
+
+    answer: Answer | None = None
+    error: str | None = None
+    terminal: bool = True
+    model: str | None = None
+    fingerprint: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """A JSON Schema that the request itself carried and that the provider promises to keep.
+
+    `on` is `text` or `tool:NAME`; `name` is the request's own name for the schema. `enforced` is False where the provider promises
+    nothing (a schema without `strict`): then it is only noted, never judged.
+    """
+
+    on: str
+    name: str
+    schema: Mapping[str, Any]
+    enforced: bool
+
+
+class Dialect(Protocol):
+    """One provider API's shape."""
+
+    name: str
+    """`openai-chat`: stored in entries as `name/version`."""
+    version: int
+    """Moves when `read` derives another answer from the same bytes."""
+    operation: str
+    """One word for file names and reports: `chat`, `messages`."""
+
+    def speaks(self, method: str, url: str) -> bool:
+        """Tell from method and URL (path, never the host alone) whether a request is of this API."""
+        ...
+
+    def model_asked(self, request: Request) -> str | None:
+        """Return the model that the request names."""
+        ...
+
+    def is_terminal(self, event: Event) -> bool:
+        """Tell whether a stream is complete once this event has passed."""
+        ...
+
+    def read(self, request: Request, response: Response) -> Reading:
+        """Take the answer and its facts out of a response; never raises on odd bytes, an empty reading instead."""
+        ...
+
+    def promises(self, request: Request) -> tuple[Promise, ...]:
+        """Return the schemas that the request carried."""
+        ...
+
+
+@cache
+def known() -> tuple[Dialect, ...]:
+    """Return the built-in dialects and those of the entry points `onetake.dialects`."""
+    from importlib import metadata
+
+    from onetake.dialects import anthropic_messages, openai_chat
+
+    found: list[Dialect] = [openai_chat.DIALECT, anthropic_messages.DIALECT]
+    found += [point.load() for point in metadata.entry_points(group="onetake.dialects")]
+    return tuple(found)
+
+
+def find(method: str, url: str) -> Dialect | None:
+    """Return the dialect of a request, None where no known API is spoken."""
+    return next((dialect for dialect in known() if dialect.speaks(method, url)), None)
+
+
+def named(label: str) -> Dialect | None:
+    """Return the dialect that an entry names (`openai-chat/1`), None if this version is not known."""
+    return next((dialect for dialect in known() if f"{dialect.name}/{dialect.version}" == label), None)

@@ -1,0 +1,164 @@
+"""Every error of onetake.
+
+    OnetakeError(BaseException)
+    ├── UsageError       (also Exception)   the call, the settings or the contract is wrong
+    ├── StoreError       (also Exception)   the store cannot be read or written
+    ├── FormatError      (also Exception)   the bytes of an entry are damaged or of an unknown version
+    ├── AdapterError     (also Exception)   a client cannot be intercepted
+    └── Refusal                             our no to a request or to an answer, raised through a client
+        ├── InteractionNotFound             a miss where the mode forbids a live call
+        ├── UnreadableEntry                 the entry is there and cannot be read
+        └── ContractError                   the answer is not what the contract asks for
+
+A refusal stands outside `Exception`, as pytest's own outcomes do: SDKs retry and rename every `Exception` (anthropic
+3 attempts, openai 2.x "Connection error."). The parts of every error are its `args`, so that it pickles.
+In a TaskGroup or a trio nursery a refusal arrives inside a `BaseExceptionGroup`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from onetake.model import Response, Violation
+
+
+class OnetakeError(BaseException):
+    """Root of every error that onetake raises."""
+
+
+class UsageError(OnetakeError, Exception):
+    """The call, the settings or the contract is wrong; says what would be right."""
+
+
+class StoreError(OnetakeError, Exception):
+    """The store cannot be read or written."""
+
+
+class FormatError(OnetakeError, Exception):
+    """The bytes of an entry are damaged, or of a version this onetake does not know; says the remedy."""
+
+
+class AdapterError(OnetakeError, Exception):
+    """A client cannot be intercepted as it is installed."""
+
+
+class Refusal(OnetakeError):
+    """Our no to a request or to an answer. `args` are one-screen texts, untrusted parts already made safe to print."""
+
+    def as_exception(self) -> Refusal:
+        """Return a twin that is also an `Exception`, for workers that hang on anything else.
+
+        Source: `multiprocessing.pool.worker` catches `Exception` only; any other error kills it and loses the job.
+        """
+        twin = _TWINS.get(type(self), type(self))
+        return twin(*self.args)
+
+
+class InteractionNotFound(Refusal):
+    """A miss where the mode forbids a live call.
+
+    Args:
+        reason: One line: why there is no answer (absent, exhausted, stale, closed session, …).
+        asked: The request in one line.
+        looked: Where we looked.
+        nearest: The nearest entry and how it differs; several lines, or empty.
+        remedy: What mends it in this mode; several lines, or empty.
+    """
+
+    def __init__(self, reason: str, asked: str, looked: str = "", nearest: str = "", remedy: str = "") -> None:
+        super().__init__(reason, asked, looked, nearest, remedy)
+
+    def __str__(self) -> str:
+        reason, asked, looked, nearest, remedy = self.args
+        lines = [f"{reason}: {asked}"]
+        for title, text in (("looked in", looked), ("nearest", nearest), ("to mend it", remedy)):
+            if text:
+                lines.append(f"  {title}: " + text.replace("\n", "\n    "))
+        return "\n".join(lines)
+
+
+class UnreadableEntry(Refusal):
+    """An entry is there and cannot be read; it is never treated as absent.
+
+    Args:
+        where: The entry's place.
+        why: What is wrong with it.
+        remedy: What to do about it.
+    """
+
+    def __init__(self, where: str, why: str, remedy: str = "") -> None:
+        super().__init__(where, why, remedy)
+
+    def __str__(self) -> str:
+        where, why, remedy = self.args
+        return f"unreadable entry: {where}\n  {why}" + (f"\n  to mend it: {remedy}" if remedy else "")
+
+
+class ContractError(Refusal):
+    """An answer that may not become an entry.
+
+    Args:
+        kind: `json`, `violation`, `length`, `refusal`, `cut` or `secret`.
+        asked: The request in one line.
+        violations: What failed.
+        response: The response, with every secret already scrubbed.
+        aside: Where the reject lies, or empty.
+        contract: The contract's name, or empty.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        asked: str,
+        violations: tuple[Violation, ...] = (),
+        response: Response | None = None,
+        aside: str = "",
+        contract: str = "",
+    ) -> None:
+        super().__init__(kind, asked, violations, response, aside, contract)
+
+    @property
+    def kind(self) -> str:
+        """The reject's kind: `json`, `violation`, `length`, `refusal`, `cut` or `secret`."""
+        return str(self.args[0])
+
+    @property
+    def violations(self) -> tuple[Violation, ...]:
+        """The failed checks; empty for a kind that has none."""
+        found: tuple[Violation, ...] = self.args[2]
+        return found
+
+    @property
+    def response(self) -> Response | None:
+        """The response that was refused, for a program that repairs or logs it."""
+        response: Response | None = self.args[3]
+        return response
+
+    def __str__(self) -> str:
+        kind, asked, violations, _, aside, contract = self.args
+        lines = [f"answer refused ({kind}" + (f", contract {contract}" if contract else "") + f"): {asked}"]
+        lines += [f"  {violation}" for violation in violations[:10]]
+        if len(violations) > 10:
+            lines.append(f"  and {len(violations) - 10} more")
+        if aside:
+            lines.append(f"  kept aside: {aside}")
+        return "\n".join(lines)
+
+
+class InteractionNotFoundInWorker(InteractionNotFound, Exception):
+    """`InteractionNotFound` inside a `multiprocessing.pool` worker."""
+
+
+class UnreadableEntryInWorker(UnreadableEntry, Exception):
+    """`UnreadableEntry` inside a `multiprocessing.pool` worker."""
+
+
+class ContractErrorInWorker(ContractError, Exception):
+    """`ContractError` inside a `multiprocessing.pool` worker."""
+
+
+_TWINS: dict[type[Refusal], Any] = {
+    InteractionNotFound: InteractionNotFoundInWorker,
+    UnreadableEntry: UnreadableEntryInWorker,
+    ContractError: ContractErrorInWorker,
+}
