@@ -35,8 +35,8 @@ class Reading:
 class Promise:
     """A JSON Schema that the request itself carried and that the provider promises to keep.
 
-    `on` is `text` or `tool:NAME`; `name` is the request's own name for the schema. `enforced` is False where the provider promises
-    nothing (a schema without `strict`): then it is only noted, never judged.
+    `on` is `text` or `tool:NAME`; `name` is the request's own name for the schema. `enforced` is False where the
+    provider promises nothing (a schema without `strict`): then it is only noted, never judged.
     """
 
     on: str
