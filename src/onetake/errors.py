@@ -17,8 +17,6 @@ In a TaskGroup or a trio nursery a refusal arrives inside a `BaseExceptionGroup`
 
 from __future__ import annotations
 
-from typing import Any
-
 from onetake.model import Response, Violation
 
 
@@ -50,7 +48,7 @@ class Refusal(OnetakeError):
 
         Source: `multiprocessing.pool.worker` catches `Exception` only; any other error kills it and loses the job.
         """
-        twin = _TWINS.get(type(self), type(self))
+        twin: type[Refusal] = _TWINS.get(type(self), type(self))
         return twin(*self.args)
 
 
@@ -157,7 +155,7 @@ class ContractErrorInWorker(ContractError, Exception):
     """`ContractError` inside a `multiprocessing.pool` worker."""
 
 
-_TWINS: dict[type[Refusal], Any] = {
+_TWINS: dict[type[Refusal], type[Refusal]] = {
     InteractionNotFound: InteractionNotFoundInWorker,
     UnreadableEntry: UnreadableEntryInWorker,
     ContractError: ContractErrorInWorker,

@@ -1,0 +1,50 @@
+"""JSON as RFC 8259 means it: no NaN, no Infinity, no duplicate keys; the first fault is an error with a reason."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+
+class NotStrictError(ValueError):
+    """The text is no strict JSON; `args[0]` says why in one line."""
+
+
+def loads(data: bytes | str) -> Any:
+    """Parse strict JSON.
+
+    Args:
+        data: UTF-8 bytes without a byte order mark, or text.
+
+    Returns:
+        dict, list, str, int, float, bool or None. Lone surrogates written as escapes stay lone surrogates.
+
+    Raises:
+        NotStrictError: The text is not JSON, names a constant that JSON does not have, repeats a key in one object, holds an integer
+            that Python refuses (over 4,300 digits), or nests too deep.
+
+    Source: RFC 8259 leaves duplicate keys undefined; most readers keep the last one in silence.
+    """
+    try:
+        return _DECODER.decode(data.decode() if isinstance(data, bytes) else data)
+    except NotStrictError:
+        raise
+    except RecursionError:
+        raise NotStrictError("nested too deep") from None
+    except ValueError as error:
+        raise NotStrictError(str(error)) from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise NotStrictError(f"duplicate key {next(name for name in names if names.count(name) > 1)!r}")
+    return found
+
+
+def _constant(name: str) -> Any:
+    raise NotStrictError(f"{name} is no JSON number")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)

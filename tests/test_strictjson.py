@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import pytest
+
+from onetake.strictjson import NotStrictError, loads
+
+
+def test_plain_values_come_back():
+    assert loads(b'{"a": [1, 1.5, true, null, "\\u00e9"]}') == {"a": [1, 1.5, True, None, "é"]}
+
+
+@pytest.mark.parametrize("text", ['{"score": NaN}', "[-Infinity]", '{"a": {"b": Infinity}}'])
+def test_br_031_nan_and_infinity_are_refused_at_any_depth(text):
+    with pytest.raises(NotStrictError, match="is no JSON number"):
+        loads(text)
+
+
+@pytest.mark.parametrize("text", ['{"score":1,"score":5}', '[{"a":{"k":1,"x":2,"k":1}}]'])
+def test_br_032_duplicate_keys_are_refused_at_any_depth(text):
+    with pytest.raises(NotStrictError, match="duplicate key"):
+        loads(text)
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"\xff", b'{"a":1} {"b":2}', b"[" * 100_000, b"1" * 5000])
+def test_what_is_no_json_is_one_kind_of_error(data):
+    with pytest.raises(NotStrictError):
+        loads(data)
