@@ -55,7 +55,8 @@ def _show_step(step: str | int | None) -> str:
 def find(value: Any, path: Path) -> Iterator[tuple[Any, str | int]]:
     """Yield the place of every value that *path* names, as (the dict or list that holds it, its name or index).
 
-    The empty path names the root, which lies in nothing: it yields nothing. An integer step never enters a dict and a name never a list.
+    The empty path names the root, which lies in nothing: it yields nothing. An integer step never enters a dict and a
+    name never a list.
     """
     if not path:
         return

@@ -20,8 +20,8 @@ def loads(data: bytes | str) -> Any:
         dict, list, str, int, float, bool or None. Lone surrogates written as escapes stay lone surrogates.
 
     Raises:
-        NotStrictError: The text is not JSON, names a constant that JSON does not have, repeats a key in one object, holds an integer
-            that Python refuses (over 4,300 digits), or nests too deep.
+        NotStrictError: The text is not JSON, names a constant that JSON does not have, repeats a key in one object,
+            holds an integer that Python refuses (over 4,300 digits), or nests too deep.
 
     Source: RFC 8259 leaves duplicate keys undefined; most readers keep the last one in silence.
     """
