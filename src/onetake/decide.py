@@ -15,7 +15,11 @@ class Found(StrEnum):
     STALE = "stale"
     UNREADABLE = "unreadable"
     UNKEPT = "unkept"
-    """A kept or left answer, in a session that does not keep that kind."""
+    """A kept answer, in a session that does not keep that kind."""
+    EXPIRED = "expired"
+    """Older than `max_age` allows, where that fails."""
+    PENDING = "pending"
+    """Recorded by an earlier run of this test, which failed: it answers first when the test is tried again."""
     VALID = "valid"
 
 
@@ -44,6 +48,8 @@ def decide(mode: Mode, found: Found, *, being_made: bool) -> Action:
     if mode is Mode.OFF:
         return Action.PASS
     missing = found in (Found.ABSENT, Found.EXHAUSTED)
+    if found is Found.PENDING:
+        return Action.REFUSE if mode is Mode.NONE else Action.REPLAY
     if mode is Mode.ALL:
         return Action.RECORD if missing else Action.REPLACE
     if found is Found.VALID:

@@ -8,7 +8,8 @@
     └── Refusal                             our no to a request or to an answer, raised through a client
         ├── InteractionNotFound             a miss where the mode forbids a live call
         ├── UnreadableEntry                 the entry is there and cannot be read
-        └── ContractError                   the answer is not what the contract asks for
+        ├── ContractError                   the answer is not what the contract asks for
+        └── NotStored                       the answer came and could not be written
 
 A refusal stands outside `Exception`, as pytest's own outcomes do: SDKs retry and rename every `Exception` (anthropic
 3 attempts, openai 2.x "Connection error."). The parts of every error are its `args`, so that it pickles.
@@ -143,6 +144,29 @@ class ContractError(Refusal):
         return "\n".join(lines)
 
 
+class NotStored(Refusal):
+    """An answer came and could not be written; the SDK must not ask, and pay, again.
+
+    Args:
+        asked: The request in one line.
+        why: What the store said.
+        response: The answer, as it came.
+    """
+
+    def __init__(self, asked: str, why: str, response: Response | None = None) -> None:
+        super().__init__(asked, why, response)
+
+    @property
+    def response(self) -> Response | None:
+        """The answer, which is on no disk."""
+        response: Response | None = self.args[2]
+        return response
+
+    def __str__(self) -> str:
+        asked, why, _ = self.args
+        return f"the answer could not be stored: {asked}\n  {why}"
+
+
 class InteractionNotFoundInWorker(InteractionNotFound, Exception):
     """`InteractionNotFound` inside a `multiprocessing.pool` worker."""
 
@@ -155,8 +179,13 @@ class ContractErrorInWorker(ContractError, Exception):
     """`ContractError` inside a `multiprocessing.pool` worker."""
 
 
+class NotStoredInWorker(NotStored, Exception):
+    """`NotStored` inside a `multiprocessing.pool` worker."""
+
+
 _TWINS: dict[type[Refusal], type[Refusal]] = {
     InteractionNotFound: InteractionNotFoundInWorker,
     UnreadableEntry: UnreadableEntryInWorker,
     ContractError: ContractErrorInWorker,
+    NotStored: NotStoredInWorker,
 }

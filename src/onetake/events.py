@@ -1,8 +1,37 @@
-"""Framing of streamed bodies: server-sent events and newline-delimited JSON, as exact slices of the bytes."""
+"""Framing of streamed bodies: server-sent events and newline-delimited JSON, as exact slices of the bytes.
+
+Lines are found in the bytes and decoded afterwards, so neither a chunk border inside a character nor a character that
+Unicode calls a line end (U+0085, U+2028) can break one.
+
+Source: https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
+
+from onetake.model import Headers, Response, header
+
+SSE = "sse"
+NDJSON = "ndjson"
+
+_TYPES = {
+    "text/event-stream": SSE,
+    "application/x-ndjson": NDJSON,
+    "application/ndjson": NDJSON,
+    "application/stream+json": NDJSON,
+    "application/jsonl": NDJSON,
+    "application/x-jsonl": NDJSON,
+    "application/jsonlines": NDJSON,
+    "application/x-jsonlines": NDJSON,
+}
+_BOM = b"\xef\xbb\xbf"
+_SSE_START = re.compile(rb"(?:\xef\xbb\xbf)?[\r\n]*(?:data:|event:|:)")
+_LINE_END = {SSE: re.compile(rb"\r\n|\n|\r(?=[^\n])"), NDJSON: re.compile(rb"\n")}
+# At the end of the body no LF can follow, so there a lone CR ends its line.
+_LAST_LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,3 +46,130 @@ class Event:
     data: str
     """The `data:` lines joined by LF, or the NDJSON line; undecodable bytes are kept as surrogate escapes."""
     raw: bytes
+
+
+class Splitter:
+    """Find the events of one stream while its bytes come in; any chunk borders give the same events.
+
+    Comments, blank lines and blocks without data are no events: their bytes lead the `raw` of the next one.
+
+    Args:
+        framing: `sse` or `ndjson`.
+    """
+
+    def __init__(self, framing: str) -> None:
+        self._framing = framing
+        self._bytes = b""
+        self._line = self._scanned = 0
+        self._first = True
+        self._name = b""
+        self._data: list[bytes] = []
+
+    @property
+    def rest(self) -> bytes:
+        """The bytes that belong to no event yet."""
+        return self._bytes
+
+    def feed(self, chunk: bytes) -> list[Event]:
+        """Return the events that *chunk* completes. A CR that may be half a line end waits for the next byte."""
+        self._bytes += chunk
+        return self._split(_LINE_END[self._framing])
+
+    def close(self) -> list[Event]:
+        """Return the events that only the end of the body completes: none or one.
+
+        That is an event whose blank line is a lone CR, or an NDJSON line without LF, if it is complete JSON. An SSE
+        event without its blank line is none.
+        """
+        if self._framing == SSE:
+            return self._split(_LAST_LINE_END)
+        if not _is_json(self._bytes[self._line :]):
+            return []
+        last = Event("", _text(self._bytes[self._line :]), self._bytes)
+        self._bytes, self._line, self._scanned = b"", 0, 0
+        return [last]
+
+    def _split(self, line_end: re.Pattern[bytes]) -> list[Event]:
+        found: list[Event] = []
+        start, read = 0, self._sse_line if self._framing == SSE else self._ndjson_line
+        for end in line_end.finditer(self._bytes, self._scanned):
+            said = read(self._bytes[self._line : end.start()])
+            self._line = end.end()
+            if said is not None:
+                found.append(Event(*said, self._bytes[start : self._line]))
+                start = self._line
+        self._bytes = self._bytes[start:]
+        self._line -= start
+        # A line end never straddles this place: a last CR is looked at again.
+        self._scanned = max(self._line, len(self._bytes) - 1)
+        return found
+
+    def _sse_line(self, line: bytes) -> tuple[str, str] | None:
+        """Take in one line; return (name, data) where it is the blank line of an event."""
+        if self._first:
+            line, self._first = line.removeprefix(_BOM), False
+        if line:
+            field, _, value = line.partition(b":")
+            value = value.removeprefix(b" ")
+            if field == b"data":
+                self._data.append(value)
+            elif field == b"event":
+                self._name = value
+            return None
+        said = (_text(self._name), _text(b"\n".join(self._data))) if self._data else None
+        self._name, self._data = b"", []
+        return said
+
+    def _ndjson_line(self, line: bytes) -> tuple[str, str] | None:
+        return ("", _text(line)) if line.strip() else None
+
+
+def sse_events(body: bytes) -> list[Event]:
+    """Split a body of server-sent events; the trailing one without its blank line is no event."""
+    return _all_events(SSE, body)
+
+
+def ndjson_events(body: bytes) -> list[Event]:
+    """Split newline-delimited JSON at LF only; a last line without LF counts where it is complete JSON."""
+    return _all_events(NDJSON, body)
+
+
+def framing(response_headers: Headers, body_start: bytes) -> str | None:
+    """Tell how a body is framed.
+
+    Args:
+        response_headers: The response's headers; a stream's content-type decides, unless a content-encoding that was
+            not undone says that the bytes are something else.
+        body_start: The first bytes of the body, 64 where there are as many. Proxies send event streams as
+            `application/json` or without a type, so a body that starts as one counts as one.
+
+    Returns:
+        `sse`, `ndjson`, or None for a body that is no stream (or none that shows yet).
+    """
+    encoded = (header(response_headers, "content-encoding") or "identity").strip().lower() != "identity"
+    declared = (header(response_headers, "content-type") or "").partition(";")[0].strip().lower()
+    by_type = None if encoded else _TYPES.get(declared)
+    return by_type or (SSE if _SSE_START.match(body_start) else None)
+
+
+def events(response: Response) -> list[Event]:
+    """Return the events of a streamed body; none for a body that is no stream."""
+    kind = framing(response.headers, response.body)
+    return _all_events(kind, response.body) if kind else []
+
+
+def _all_events(kind: str, body: bytes) -> list[Event]:
+    splitter = Splitter(kind)
+    return splitter.feed(body) + splitter.close()
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from onetake import settings_values as values
+from onetake.errors import UsageError
 from onetake.model import Mode, Repeats
 
 
@@ -101,3 +104,182 @@ class Settings:
     contracts: Mapping[str, ContractSettings] = field(default_factory=dict)
     scrub: ScrubRules = field(default_factory=ScrubRules)
     credentials: Mapping[str, str] = field(default_factory=dict)
+
+
+def load_settings(start: Path) -> Settings:
+    """Read the settings that count for a file or folder.
+
+    Args:
+        start: A test's or program's file, or a folder; it need not exist.
+
+    Returns:
+        Those of the nearest `onetake.toml`, or `pyproject.toml` with a `[tool.onetake]` table, in its folder or above;
+        in one folder `onetake.toml` goes first. Without any, the defaults, with the folder as root.
+
+    Raises:
+        UsageError: That file cannot be read or is no TOML, a name in it is unknown, or a value is wrong.
+    """
+    folder = start.absolute()
+    if not folder.is_dir():
+        folder = folder.parent
+    for root in (folder, *folder.parents):
+        for name, find in (("onetake.toml", _own_table), ("pyproject.toml", _tool_table)):
+            found = find(root / name)
+            if found is not None:
+                return Settings(root=root, source=root / name, **values.table(found[0], found[1], _READERS))
+    return Settings(root=folder)
+
+
+def parse_setting(name: str, value: object, where: str) -> Any:
+    """Check one setting's value, wherever it was given.
+
+    Args:
+        name: The setting's name, as in `Settings`.
+        value: As TOML gives it, or as a marker or a call does.
+        where: What messages call its place: `pyproject.toml: tool.onetake.mode`, `use_cassette(mode=…)`.
+
+    Returns:
+        What `Settings` holds for it.
+
+    Raises:
+        UsageError: The value is wrong; says what would be right.
+    """
+    return _READERS[name](value, where)
+
+
+def parse_mode(word: str) -> Mode:
+    """Return the mode that a word names: VCR's five, and `replay` for `none`, `rewrite` for `all`.
+
+    Raises:
+        UsageError: No mode is called so; names the nearest.
+    """
+    return _mode(word, "mode")
+
+
+def parse_max_age(value: MaxAge | Mapping[str, Any] | None) -> MaxAge | None:
+    """Return what `max_age` says in a marker or call: `{"days": 90, "then": "warn"}`.
+
+    Raises:
+        UsageError: Another name or value.
+    """
+    return value if value is None or isinstance(value, MaxAge) else _max_age(value, "max_age")
+
+
+def key_rules(value: KeyRules | Mapping[str, Any] | None) -> KeyRules:
+    """Return what `key` says in a marker or call; the names are those of `[tool.onetake.key]`.
+
+    Raises:
+        UsageError: Another name or value.
+    """
+    return value if isinstance(value, KeyRules) else _key({} if value is None else value, "key")
+
+
+def _own_table(path: Path) -> tuple[object, str] | None:
+    """Find the settings of an `onetake.toml`: its top level, or the table that a `pyproject.toml` has."""
+    content = _read(path)
+    if content is None:
+        return None
+    document = _parse(path, content)
+    if "tool" not in document:
+        return document, f"{path}:"
+    tools = values.table(document, f"{path}:", {"tool": lambda value, _: value})["tool"]
+    ours = values.table(tools, f"{path}: tool", {"onetake": lambda value, _: value}, required=["onetake"])
+    return ours["onetake"], f"{path}: tool.onetake"
+
+
+def _tool_table(path: Path) -> tuple[object, str] | None:
+    """Find the settings of a `pyproject.toml`; one that does not mention us is not parsed, and may be broken."""
+    content = _read(path)
+    if content is None or b"onetake" not in content.replace(b"\0", b""):
+        return None
+    tools = _parse(path, content).get("tool")
+    if not isinstance(tools, dict) or "onetake" not in tools:
+        return None
+    return tools["onetake"], f"{path}: tool.onetake"
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _parse(path: Path, content: bytes) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UsageError(f"{path}: is not UTF-8 (line {line}); save it as UTF-8") from error
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: is no TOML: {error}") from error
+    except RecursionError:
+        raise UsageError(f"{path}: is no TOML that can be read: nested too deep") from None
+
+
+def _replace(value: object, where: str) -> tuple[Replace, ...]:
+    readers = {"pattern": values.text, "with": values.any_text}
+    rules = values.each(value, where, lambda item, place: values.table(item, place, readers, required=readers))
+    return tuple(Replace(rule["pattern"], rule["with"]) for rule in rules)
+
+
+def _key(value: object, where: str) -> KeyRules:
+    texts = dict.fromkeys(("ignore", "ids", "volatile"), values.texts)
+    readers = texts | {"replace": _replace, "headers": values.lower_texts, "origins": _texts_by_name}
+    return KeyRules(**values.table(value, where, readers))
+
+
+def _scrub(value: object, where: str) -> ScrubRules:
+    readers = {"paths": values.texts, "patterns": values.texts, "keep_headers": values.lower_texts}
+    return ScrubRules(**values.table(value, where, readers))
+
+
+def _max_age(value: object, where: str) -> MaxAge:
+    readers = {"days": values.days, "then": values.one_of(_words("warn", "fail", "rerecord"))}
+    return MaxAge(**values.table(value, where, readers, required=["days"]))
+
+
+def _contracts(value: object, where: str) -> dict[str, ContractSettings]:
+    readers = {
+        "schema": values.text,
+        "schema_version": values.whole(1),
+        "watch": values.texts,
+        "on": values.selector,
+        "label_paths": values.texts,
+    }
+    found = values.named(value, where, lambda item, place: values.table(item, place, readers, required=["schema"]))
+    return {name: ContractSettings(name=name, **item) for name, item in found.items()}
+
+
+def _texts_by_name(value: object, where: str) -> dict[str, str]:
+    return values.named(value, where, values.text)
+
+
+def _words(*words: str) -> dict[str, str]:
+    return {word: word for word in words}
+
+
+_mode = values.one_of({**{mode.value: mode for mode in Mode}, "replay": Mode.NONE, "rewrite": Mode.ALL})
+
+_READERS: dict[str, values.Reader] = {
+    "mode": _mode,
+    "repeats": values.one_of({repeats.value: repeats for repeats in Repeats}),
+    "keep": values.kept,
+    "on_reject": values.one_of(_words("raise", "pass")),
+    "refusals": values.one_of(_words("fail", "report")),
+    "match": values.one_of(_words("whole", "legacy")),
+    "legacy_differing": values.whole(0),
+    "hosts": values.texts,
+    "ignore": values.texts,
+    "quiet": values.texts,
+    "max_age": _max_age,
+    "probe_after": values.days,
+    "key": _key,
+    "contracts": _contracts,
+    "scrub": _scrub,
+    "credentials": _texts_by_name,
+}

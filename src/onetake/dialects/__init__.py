@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, Protocol
 
 from onetake.events import Event
-from onetake.model import Answer, Request, Response
+from onetake.model import Answer, Choice, Request, Response
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +75,23 @@ class Dialect(Protocol):
         """Return the schemas that the request carried."""
         ...
 
+    def is_length(self, choice: Choice) -> bool:
+        """Tell whether a choice was cut by a token limit."""
+        ...
+
+    def is_refusal(self, choice: Choice) -> bool:
+        """Tell whether the model or a filter refused."""
+        ...
+
 
 @cache
 def known() -> tuple[Dialect, ...]:
     """Return the built-in dialects and those of the entry points `onetake.dialects`."""
     from importlib import metadata
 
-    from onetake.dialects import anthropic_messages, openai_chat
+    from onetake.dialects import anthropic_messages, function_call, openai_chat
 
-    found: list[Dialect] = [openai_chat.DIALECT, anthropic_messages.DIALECT]
+    found: list[Dialect] = [openai_chat.DIALECT, anthropic_messages.DIALECT, function_call.DIALECT]
     found += [point.load() for point in metadata.entry_points(group="onetake.dialects")]
     return tuple(found)
 

@@ -1,0 +1,31 @@
+# List the recipes.
+default:
+    @just --list
+
+# Run the tests; arguments go to pytest.
+test *arguments:
+    scripts/test {{arguments}}
+
+# Run the offline demo.
+demo:
+    scripts/demo
+
+# Run all that must be green.
+ci:
+    .ci/run
+
+# Look for faults without running tests.
+lint:
+    .venv/bin/ruff check
+    .venv/bin/ruff format --check
+    .venv/bin/mypy
+    .venv/bin/lint-imports
+
+# Put the source into its standard shape.
+format:
+    .venv/bin/ruff check --fix
+    .venv/bin/ruff format
+
+# Write constraints.txt anew with today's versions (docs/decisions/0001-constraints-instead-of-a-lock-file.md).
+constraints:
+    .venv/bin/uv pip compile pyproject.toml --group dev --group demo --group model --group bench --all-extras --universal --python-version 3.11 --upgrade --no-header --no-annotate --quiet --output-file constraints.txt

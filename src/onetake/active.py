@@ -1,0 +1,151 @@
+"""Which session answers here: by context, carried into threads, and never by guessing."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar, Token
+from dataclasses import dataclass
+from functools import partial, wraps
+from typing import Any
+
+from onetake.engine import Engine
+from onetake.errors import InteractionNotFound
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scope:
+    """One open session in the place where it was opened; `parent` is the session around it."""
+
+    engine: Engine
+    parent: Scope | None
+
+
+_scope: ContextVar[Scope | None] = ContextVar("onetake_scope", default=None)
+_inside: ContextVar[bool] = ContextVar("onetake_inside", default=False)
+_open: list[Scope] = []
+_lock = threading.Lock()
+
+
+def enter(engine: Engine) -> Scope:
+    """Open a scope. It answers the calls of contexts that are bound to it, and of those that are bound to none."""
+    scope = Scope(engine, _scope.get())
+    with _lock:
+        _carry_into_threads()
+        _open.append(scope)
+    return scope
+
+
+def leave(scope: Scope) -> None:
+    """Close a scope: a call that still comes under it is refused in its name."""
+    scope.engine.closed = True
+    with _lock:
+        _open.remove(scope)
+
+
+def bind(scope: Scope) -> Token[Scope | None]:
+    """Bind this context, and what is started from it, to a scope."""
+    return _scope.set(scope)
+
+
+def unbind(scope: Scope, token: Token[Scope | None]) -> None:
+    """Undo `bind`."""
+    try:
+        _scope.reset(token)
+    except ValueError:
+        # An async generator (a test framework's own, say) may end in another context than the one it began in.
+        if _scope.get() is scope:
+            _scope.set(scope.parent)
+
+
+def engine_for(method: str, url: str) -> Engine | None:
+    """Return the engine that answers a request made here, None where it goes out untouched.
+
+    Raises:
+        InteractionNotFound: Sessions are open side by side and nothing says which of them this thread belongs to.
+    """
+    if _inside.get():
+        return None
+    scope = _scope.get()
+    if scope is None:
+        scope = _innermost(method, url)
+    if scope is None or scope.engine.passes(method, url):
+        return None
+    return scope.engine
+
+
+@contextmanager
+def inside() -> Iterator[None]:
+    """Mark a live call as under way here, so that a client below the one that was intercepted is left alone."""
+    token = _inside.set(True)
+    try:
+        yield
+    finally:
+        _inside.reset(token)
+
+
+def _innermost(method: str, url: str) -> Scope | None:
+    """Return the innermost open scope if all open ones lie on one chain; with siblings, refuse."""
+    with _lock:
+        scopes = [scope for scope in _open if not scope.engine.passes(method, url)]
+    found = _end_of_chain(scopes)
+    if found is not None or not scopes:
+        return found
+    places = ", ".join(scope.engine.cassette.place for scope in scopes)
+    refusal = InteractionNotFound(
+        "several sessions are open side by side and this thread belongs to none of them",
+        f"{method} {url.partition('?')[0]}",
+        places,
+        "",
+        "start the thread inside the session it belongs to, or pass it contextvars.copy_context()",
+    )
+    for scope in scopes:
+        scope.engine.ledger.write(refusal)
+    raise scopes[0].engine.in_callers_form(refusal)
+
+
+def _end_of_chain(scopes: list[Scope]) -> Scope | None:
+    """Return the innermost scope where all lie on one chain, None where they lie side by side."""
+    for scope in scopes:
+        chain = set(_chain(scope))
+        if all(other in chain for other in scopes):
+            return scope
+    return None
+
+
+def _chain(scope: Scope | None) -> Iterator[Scope]:
+    while scope is not None:
+        yield scope
+        scope = scope.parent
+
+
+def _under(scope: Scope, call: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    token = _scope.set(scope)
+    try:
+        return call(*args, **kwargs)
+    finally:
+        _scope.reset(token)
+
+
+def _carry_into_threads() -> None:
+    """Wrap, once, the two doors by which work reaches another thread without its context."""
+    if getattr(threading.Thread.start, "_onetake", False):
+        return
+    start, submit = threading.Thread.start, ThreadPoolExecutor.submit
+
+    @wraps(start)
+    def start_here(self: threading.Thread) -> None:
+        scope = _scope.get() or _end_of_chain(_open)
+        if scope is not None:
+            self.run = partial(_under, scope, self.run)  # type: ignore[method-assign]
+        start(self)
+
+    def submit_here(self: ThreadPoolExecutor, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        scope = _scope.get() or _end_of_chain(_open)
+        return submit(self, fn, *args, **kwargs) if scope is None else submit(self, _under, scope, fn, *args, **kwargs)
+
+    start_here._onetake = True  # type: ignore[attr-defined]
+    threading.Thread.start = start_here  # type: ignore[method-assign]
+    ThreadPoolExecutor.submit = submit_here  # type: ignore[method-assign,assignment]

@@ -1,0 +1,227 @@
+"""A cassette: the entries that are opened together, found by key and ordinal, and written so that nothing is lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from threading import RLock
+
+from onetake import dialects
+from onetake.errors import FormatError, StoreError
+from onetake.format import dump_entry, load_entry
+from onetake.key import Keyer
+from onetake.model import Entry, Request
+from onetake.scrub_scan import scan
+from onetake.stores import Store
+from onetake.stores.naming import label
+
+_NOTHING: Mapping[str, bytes] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """An entry that is there and cannot be read, which is never the same as none."""
+
+    place: str
+    why: str
+
+
+class SecretLeftError(ValueError):
+    """Bytes that were about to be written still hold a secret; `args[0]` are the findings, never the secret itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """An entry in the pending store, and how it goes into the cassette."""
+
+    entry: Entry
+    side: Mapping[str, bytes]
+    over: bool
+
+
+class Cassette:
+    """One store's entries, and where new ones go.
+
+    Args:
+        store: The cassette itself.
+        pending: Where new entries wait for their test to pass; None writes them straight into the cassette.
+        resume: True lets what an earlier run left in the pending store answer.
+    """
+
+    def __init__(self, store: Store, pending: Store | None = None, *, resume: bool = False) -> None:
+        self.store = store
+        self._pending = pending
+        self._left_over: dict[tuple[str, int], Entry] = _left_over(pending) if pending and resume else {}
+        self._waiting: dict[tuple[str, int], _Waiting] = {}
+        self._lock = RLock()
+        self._stamp: object = None
+        self._index: dict[str, set[int]] = {}
+        self._refresh()
+        self.was_empty = not self._index
+
+    @property
+    def place(self) -> str:
+        """Where it is, for messages."""
+        return self.store.place
+
+    @property
+    def pending_place(self) -> str:
+        """Where new entries wait, for messages; the cassette itself where they do not."""
+        return (self._pending or self.store).place
+
+    def ordinals(self, key: str) -> set[int]:
+        """Return the ordinals stored for a key; looks again if there are none and another process wrote."""
+        with self._lock:
+            found = self._index.get(key[:16])
+            if not found and self.store.stamp() != self._stamp:
+                self._refresh()
+                found = self._index.get(key[:16])
+            return set(found or ())
+
+    def has(self, key: str, ordinal: int) -> bool:
+        """Tell whether an entry is stored; looks again if it is not and another process wrote."""
+        with self._lock:
+            if ordinal in self._index.get(key[:16], ()):
+                return True
+            if self.store.stamp() != self._stamp:
+                self._refresh()
+            return ordinal in self._index.get(key[:16], ())
+
+    def load(self, key: str, ordinal: int) -> Entry | Damaged | None:
+        """Read an entry of the cassette, without asking whether it answers today's request."""
+        store = self._pending if self._pending and (key, ordinal) in self._waiting else self.store
+        try:
+            data = store.get(key, ordinal)
+            return None if data is None else load_entry(data, store.get_side)
+        except (FormatError, StoreError) as error:
+            return Damaged(self.store.locate(key, ordinal), str(error))
+
+    def all(self) -> Iterator[tuple[str, int, Entry | Damaged]]:
+        """Read every entry, by name: (16 hex digits or more, ordinal, entry); a damaged one does not stop the rest."""
+        for key, ordinal in sorted(self.store.names()):
+            found = self.load(key, ordinal)
+            if found is not None:
+                yield key, ordinal, found
+
+    def take_pending(self, key: str, ordinal: int) -> Entry | None:
+        """Return what an earlier, failed run left for a request; it goes into the cassette when the test passes."""
+        entry = self._left_over.get((key, ordinal))
+        if entry is not None:
+            with self._lock:
+                over = (key[:16], ordinal) in {(name[:16], number) for name, number in self.store.names()}
+                self._waiting[key, ordinal] = _Waiting(entry, _schema_side(self._pending, entry), over)
+        return entry
+
+    def add(self, entry: Entry, side: Mapping[str, bytes] = _NOTHING) -> bool:
+        """Write an entry under its ordinal, never over another one.
+
+        Args:
+            entry: The scrubbed entry.
+            side: Sidecars besides those of the entry's own bodies, by name.
+
+        Returns:
+            False if the ordinal is taken, by this session or by another process: exactly one of several gets True.
+
+        Raises:
+            SecretLeftError: The last look over all bytes found a secret; nothing was written.
+            StoreError: The store could not write.
+        """
+        if self.has(entry.key, entry.ordinal):
+            return False
+        left_over = self._left_over.pop((entry.key, entry.ordinal), None)
+        added = _write(self._pending or self.store, entry, side, over=left_over is not None)
+        self._note(_Waiting(entry, side, over=False), written=added)
+        return added
+
+    def put(self, entry: Entry, side: Mapping[str, bytes] = _NOTHING) -> None:
+        """Write an entry in the place of the one that has its key and ordinal. Raises as `add` does."""
+        _write(self._pending or self.store, entry, side, over=True)
+        self._note(_Waiting(entry, side, over=True), written=True)
+
+    def promote(self) -> list[Entry]:
+        """Move what waits in the pending store into the cassette; returns the entries as they are there now."""
+        if self._pending is None:
+            return []
+        done = []
+        for (key, ordinal), waiting in list(self._waiting.items()):
+            entry = waiting.entry
+            while not _write(self.store, entry, waiting.side, over=waiting.over):
+                entry = replace(entry, ordinal=entry.ordinal + 1)
+            self._pending.delete(key, ordinal)
+            del self._waiting[key, ordinal]
+            done.append(entry)
+        return done
+
+    def _note(self, waiting: _Waiting, *, written: bool) -> None:
+        with self._lock:
+            self._index.setdefault(waiting.entry.key[:16], set()).add(waiting.entry.ordinal)
+            if written and self._pending is not None:
+                self._waiting[waiting.entry.key, waiting.entry.ordinal] = waiting
+
+    def _refresh(self) -> None:
+        stamp = self.store.stamp()
+        index: dict[str, set[int]] = {}
+        for key, ordinal in self.store.names():
+            index.setdefault(key[:16], set()).add(ordinal)
+        for key, ordinal in self._waiting:
+            index.setdefault(key[:16], set()).add(ordinal)
+        self._index, self._stamp = index, stamp
+
+
+def _left_over(pending: Store) -> dict[tuple[str, int], Entry]:
+    """Read what an earlier, failed run left; what cannot be read is left where it is."""
+    found = {}
+    for name, ordinal in pending.names():
+        data = pending.get(name, ordinal)
+        try:
+            entry = load_entry(data or b"", pending.get_side)
+        except FormatError:
+            continue
+        found[entry.key, entry.ordinal] = entry
+    return found
+
+
+def _schema_side(pending: Store | None, entry: Entry) -> dict[str, bytes]:
+    name = f"_schemas/{entry.contract.schema}.json" if entry.contract else ""
+    data = pending.get_side(name) if pending and name else None
+    return {name: data} if data is not None else {}
+
+
+def _write(store: Store, entry: Entry, side: Mapping[str, bytes], *, over: bool) -> bool:
+    """Write an entry, and before it its sidecars, so that no entry ever names one that is not there yet.
+
+    The one way to disk for every entry, pending, promoted or rejected: here all bytes are looked over for secrets.
+    """
+    data, own = dump_entry(entry)
+    findings = [finding for content in (data, *own.values()) for finding in scan(content)]
+    if findings:
+        raise SecretLeftError(findings)
+    for name, content in {**side, **own}.items():
+        store.add_side(name, content)
+    if over:
+        store.replace(entry.key, entry.ordinal, data, decoration(entry))
+        return True
+    return store.add(entry.key, entry.ordinal, data, decoration(entry))
+
+
+def decoration(entry: Entry) -> str:
+    """Return the words of a file name that are for eyes only: operation and model of the keyed request."""
+    request = entry.request
+    dialect = dialects.find(request.method, request.url)
+    if dialect is None:
+        return label(request.method.lower(), "")
+    return label(dialect.operation, dialect.model_asked(_without_ignored(entry)) or "")
+
+
+def _without_ignored(entry: Entry) -> Request:
+    """Return the request as the key sees it, so that an ignored model does not show in the name either."""
+    keyer, days = Keyer.from_spec(entry.key_spec.rules)
+    body = keyer.parts(entry.request, days)["body"]
+    if body.get("kind") != "json":
+        return entry.request
+    return replace(entry.request, body=_dumps(body["json"]))
+
+
+def _dumps(value: object) -> bytes:
+    return json.dumps(value, default=str).encode("utf-8", "backslashreplace")

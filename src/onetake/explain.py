@@ -1,0 +1,249 @@
+"""The text of a miss, on one screen: what was asked, what is nearest and how it differs, and what mends it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from onetake import picking, volatile
+from onetake.compare import Difference, differences, distance
+from onetake.decide import Action, Found, decide
+from onetake.hints import key_rules
+from onetake.model import Mode, Request
+from onetake.printable import one_line
+
+_CANDIDATES = 200
+"""Entries that are compared: more would make a miss slow, not clearer."""
+_DIFFERENCES = 50
+_LINES = 20
+"""Longest description of the nearest entry."""
+_SHORT = 60
+"""Characters of both sides that still share a line."""
+_RULES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A stored interaction that a request may be compared with.
+
+    Args:
+        parts: What `Keyer.parts` makes of its request.
+        place: Its file, or whatever names it in its store.
+        ordinal: 0 or more.
+        played: True where this session has already given it out.
+        recorded_at: RFC 3339, empty where unknown.
+        commit: Empty where unknown.
+        test: The test that recorded it, empty where unknown.
+    """
+
+    parts: Mapping[str, Any]
+    place: str
+    ordinal: int
+    played: bool
+    recorded_at: str
+    commit: str
+    test: str
+
+
+def asked_line(request: Request, model: str | None) -> str:
+    """Return a request in one printable line.
+
+    Args:
+        request: The request, its secrets already scrubbed.
+        model: The model that it names.
+
+    Returns:
+        `POST https://api.openai.com/v1/chat/completions (gpt-5, 2 messages, "Label this ticket…")`.
+    """
+    facts = [one_line(model, 60)] if model and request.method != "CALL" else []
+    facts += _facts(request)
+    return f"{one_line(request.method, 20)} {one_line(request.url, 160)}" + (f" ({', '.join(facts)})" if facts else "")
+
+
+def nearest(
+    asked_parts: Mapping[str, Any], candidates: Sequence[Candidate]
+) -> tuple[Candidate, list[Difference]] | None:
+    """Find the stored interaction that is most like a request.
+
+    Args:
+        asked_parts: What `Keyer.parts` makes of the request.
+        candidates: The stored ones; the first 200 are looked at.
+
+    Returns:
+        The nearest and how it differs, at most 50 differences; at equal distance one that has not been played, of
+        played ones the last. None without candidates.
+    """
+
+    def rank(candidate: Candidate) -> tuple[float, bool, int]:
+        ordinal = -candidate.ordinal if candidate.played else candidate.ordinal
+        return distance(asked_parts, candidate.parts), candidate.played, ordinal
+
+    found = min(candidates[:_CANDIDATES], key=rank, default=None)
+    return None if found is None else (found, differences(asked_parts, found.parts, _DIFFERENCES))
+
+
+def describe(candidate: Candidate, differences: Sequence[Difference]) -> str:
+    """Say which stored interaction is nearest, who recorded it, how it differs, and which key rule would end that.
+
+    Returns:
+        Printable lines, at most 20.
+    """
+    head = [_state(candidate), *_origin(candidate)]
+    if not differences:
+        return "\n".join([*head, _same_request(candidate)])
+    hints = _hints(candidate, differences)
+    shown: list[str] = []
+    room = _LINES - len(head) - len(hints) - 1
+    done = 0
+    for difference in differences:
+        lines = _difference(difference)
+        if len(shown) + len(lines) > room:
+            break
+        shown += lines
+        done += 1
+    more = len(differences) - done
+    if more:
+        shown.append(f"and {more}{' or more' if len(differences) >= _DIFFERENCES else ''} further differences")
+    return "\n".join([*head, *shown, *hints])
+
+
+def remedy(
+    mode: Mode,
+    found: Found,
+    *,
+    pytest_node: str | None,
+    cassette: str,
+    empty: bool = False,
+    sealed: bool = False,
+) -> str:
+    """Say what mends a refusal in the present mode.
+
+    Args:
+        mode: The session's mode.
+        found: What the cassette holds for the request.
+        pytest_node: The running test's id, None outside pytest.
+        cassette: The cassette's place.
+        empty: True where the cassette holds no entry at all.
+        sealed: True where the environment says `ONETAKE_MODE=none`, which no other setting overrides.
+
+    Returns:
+        Printable lines, most of them to run or to write; empty where this mode refuses no such request.
+    """
+    if decide(mode, found, being_made=False) is not Action.REFUSE:
+        return ""
+    lines = ["unset ONETAKE_MODE first: its none wins over every other mode"] if sealed else []
+    if empty and found is Found.ABSENT:
+        whose = "this test" if pytest_node else one_line(cassette)
+        return "\n".join([*lines, f"no entry for {whose} yet: {_command(Mode.ONCE, pytest_node)}"])
+    able = [other for other in _MENDING if decide(other, found, being_made=False) is not Action.REFUSE]
+    for other in able if found is Found.STALE else able[:1]:
+        lines.append(f"{_command(other, pytest_node)} ({_MENDING[other]})")
+    return "\n".join(lines + ([_ADVICE[found]] if found in _ADVICE else []))
+
+
+_MENDING = {
+    Mode.NEW_EPISODES: "records what is missing or stale, replays the rest",
+    Mode.ALL: "records every request anew",
+}
+_ADVICE = {
+    Found.EXHAUSTED: 'or set repeats = "same", where one answer is meant for every identical request',
+    Found.UNREADABLE: "or restore the file from version control",
+    Found.UNKEPT: "or name the kind of that answer in keep",
+    Found.EXPIRED: "or allow a greater max_age",
+    Found.PENDING: "it waits for this test to pass: the run that recorded it failed",
+}
+
+
+def _command(mode: Mode, pytest_node: str | None) -> str:
+    if pytest_node is None:
+        return f'mode="{mode}"'
+    return f"pytest --record-mode={mode} {_quoted(one_line(pytest_node, 400))}"
+
+
+def _quoted(argument: str) -> str:
+    """Quote an argument where a shell would not take it as it is; double quotes mean the same in all shells."""
+    if re.fullmatch(r"[\w./:@+=,-]+", argument):
+        return argument
+    if not re.search(r'["$`\\!%]', argument):
+        return f'"{argument}"'
+    from shlex import quote
+
+    return quote(argument)
+
+
+def _facts(request: Request) -> list[str]:
+    """Say how much was asked, and the last text of the user, in whichever of the usual places it is."""
+    body = picking.document(request.body)
+    if "arguments" in body and request.method == "CALL":
+        return [_excerpt(request.body.decode("utf-8", "replace"))]
+    for name, one in (("messages", "message"), ("contents", "content"), ("input", "input item"), ("prompt", "prompt")):
+        asked = body.get(name)
+        if isinstance(asked, str):
+            return [_excerpt(asked)]
+        if isinstance(asked, list):
+            count = f"{len(asked)} {one}" + ("s" if len(asked) != 1 else "")
+            text = _last_user_text(asked)
+            return [count, _excerpt(text)] if text else [count]
+    return [f"{len(request.body)} bytes"] if request.body else []
+
+
+def _last_user_text(items: list[Any]) -> str:
+    for item in reversed(items):
+        if isinstance(item, str):
+            return item
+        said = picking.mapping(item)
+        if said.get("role", "user") == "user":
+            content = said.get("content") or said.get("parts")
+            pieces = [content] if isinstance(content, str) else [p.get("text") for p in picking.mappings(content)]
+            text = " ".join(picking.text(piece) for piece in pieces)
+            if text.strip():
+                return text
+    return ""
+
+
+def _excerpt(text: str) -> str:
+    return f'"{one_line(text.strip(), 80)}"'
+
+
+def _state(candidate: Candidate) -> str:
+    return f"{one_line(candidate.place)} ({'already played' if candidate.played else 'not played yet'})"
+
+
+def _origin(candidate: Candidate) -> list[str]:
+    known = (("", candidate.recorded_at), ("at commit ", candidate.commit[:12]), ("by ", candidate.test))
+    facts = " ".join(title + one_line(text, 120) for title, text in known if text)
+    return [f"recorded {facts}"] if facts else []
+
+
+def _same_request(candidate: Candidate) -> str:
+    if not candidate.played:
+        return "the request is the same"
+    count = candidate.ordinal + 1
+    times = ("once", "twice", "3 times")
+    recorded, asked = (times[n - 1] if n <= 3 else f"{n} times" for n in (count, count + 1))
+    return f"the request is the same: recorded {recorded}, asked {asked}"
+
+
+def _difference(difference: Difference) -> list[str]:
+    path, asked, stored = one_line(difference.path, 160), difference.asked, difference.stored
+    if difference.kind == "added":
+        return [f"{path}: only asked: {asked}"]
+    if difference.kind == "removed":
+        return [f"{path}: only stored: {stored}"]
+    if difference.kind == "order":
+        name = re.sub(r"\[\d+\]$", "", path).replace("$", ".").rpartition(".")[2]
+        path += f": only the order of {name} differs"
+    if len(asked) + len(stored) <= _SHORT:
+        return [f"{path}: asked {asked}, stored {stored}"]
+    return [f"{path}:", f"  asked  {asked}", f"  stored {stored}"]
+
+
+def _hints(candidate: Candidate, differences: Sequence[Difference]) -> list[str]:
+    rules, explained = key_rules(differences, candidate.recorded_at, volatile.today())
+    if not rules:
+        return []
+    effect = "makes it match" if explained == len(differences) else f"takes away {explained} of these"
+    lines = [f"{setting} = [{', '.join(members[:_RULES])}]" for setting, members in rules.items()]
+    return [f"once recorded under it, this {effect}, in [tool.onetake.key]:", *(f"  {line}" for line in lines)]

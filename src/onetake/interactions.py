@@ -1,0 +1,131 @@
+"""Interactions: from one live call and what the gate said of it to the entry that is stored, and back."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any
+
+from onetake.contract import Contract
+from onetake.gate import Judgement
+from onetake.key import RECIPE, Keyer
+from onetake.model import Entry, KeySpec, Request, Response, Violation
+from onetake.provenance import provenance
+from onetake.scrub import SCRUB
+from onetake.scrub_scan import Finding
+from onetake.steps import Asked, Live, Policy
+
+
+def entry_of(call: Live, response: Response, judgement: Judgement, policy: Policy) -> Entry:
+    """Make the entry of a live call: scrubbed, keyed by its scrubbed request, with where it came from.
+
+    The answer is read from the scrubbed response, so that what a reviewer sees is what the file holds.
+    """
+    asked, dialect = call.asked, judgement.dialect
+    if asked.scrubbed is None:
+        asked.scrubbed = asked.scrubbing.request(asked.request)
+    scrubbed = asked.scrubbing.response(response)
+    reading = dialect.read(asked.scrubbed, scrubbed) if dialect and judgement.reading.answer else judgement.reading
+    return Entry(
+        verdict=judgement.verdict,
+        request=asked.scrubbed,
+        response=scrubbed,
+        key=policy.keyer.key(asked.scrubbed, asked.days),
+        ordinal=call.ordinal,
+        key_spec=KeySpec(RECIPE, SCRUB, policy.keyer.spec(asked.days)),
+        contract=judgement.contract,
+        unjudged=judgement.unjudged,
+        provenance=provenance(
+            policy.root,
+            test=policy.test,
+            client=call.client,
+            sdk=_sdk(asked.request),
+            model_asked=dialect.model_asked(asked.scrubbed) if dialect else None,
+            model_served=judgement.reading.model,
+        ),
+        dialect=f"{dialect.name}/{dialect.version}" if dialect and reading.answer else None,
+        answer=reading.answer,
+        violations=_scrubbed_violations(judgement.violations, call),
+        metrics=_metrics(call, judgement),
+        scrubbed=asked.scrubbing.spans,
+    )
+
+
+def answers(entry: Entry, asked: Asked, keyer: Keyer) -> bool:
+    """Tell whether the request in an entry is the one that is asked, not only its name.
+
+    Equal bytes, URL and key headers prove it at once; else the stored request is keyed anew, under its own rules.
+    """
+    stored = entry.request
+    if entry.key != asked.key:
+        return False
+    wanted = asked.scrubbed or asked.request
+    if (stored.method, stored.url, stored.body) == (wanted.method, wanted.url, wanted.body) and keyer.headers(
+        stored
+    ) == keyer.headers(wanted):
+        return True
+    own, days = Keyer.from_spec(entry.key_spec.rules)
+    return own.key(stored, days) == asked.key
+
+
+def schema_of(entry: Entry, contracts: Sequence[Contract]) -> dict[str, bytes]:
+    """Return the sidecar that holds the schema of an entry's contract, so that the entry can be checked without it."""
+    ref = entry.contract
+    found = next((c for c in contracts if ref and c.name == ref.name and c.digest == ref.schema), None)
+    if found is None:
+        return {}
+    text = json.dumps(found.schema, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    return {f"_schemas/{found.digest}.json": text.encode("utf-8", "backslashreplace")}
+
+
+def under(entry: Entry, ordinal: int) -> Entry:
+    """Return an entry under another ordinal."""
+    return entry if entry.ordinal == ordinal else replace(entry, ordinal=ordinal)
+
+
+def without_secret(entry: Entry, findings: Sequence[Finding]) -> Entry:
+    """Return a reject of an entry that holds a secret which cannot be scrubbed: digests and what was found, no text."""
+    found = tuple(
+        Violation(f"{side} body", "no secret", f"{len(body)} bytes, SHA-256 {sha256(body).hexdigest()}")
+        for side, body in (("request", entry.request.body), ("response", entry.response.body))
+        if body
+    )
+    kinds = tuple(Violation(finding.where, "no secret", finding.kind) for finding in findings)
+    return replace(
+        entry,
+        verdict="reject:secret",
+        answer=None,
+        dialect=None,
+        violations=kinds + found,
+        request=Request(entry.request.method, entry.request.url.partition("?")[0]),
+        response=Response(entry.response.status),
+        contract=None,
+        provenance={name: value for name, value in entry.provenance.items() if name in ("recorded_at", "recorder")},
+    )
+
+
+def _scrubbed_violations(violations: Sequence[Violation], call: Live) -> tuple[Violation, ...]:
+    """Scrub what a violation quotes: it was found in the answer as it came."""
+    text = call.asked.scrubbing.text
+    return tuple(replace(violation, found=text(violation.found)) for violation in violations)
+
+
+def _sdk(request: Request) -> str | None:
+    """Return the SDK's own name for itself, where the user agent is not the HTTP client's."""
+    agent = next((value for name, value in request.headers if name.lower() == "user-agent"), "")
+    return agent if agent and not agent.startswith(("python-httpx", "python-httpx2", "python-requests")) else None
+
+
+def _metrics(call: Live, judgement: Judgement) -> Mapping[str, Any]:
+    """Return the call's times in whole milliseconds, and its tokens."""
+    first = call.first_byte
+    found = {
+        "latency_ms": round((time.monotonic() - call.started) * 1000),
+        "first_byte_ms": round((first - call.started) * 1000) if first is not None else None,
+        "input_tokens": judgement.reading.input_tokens,
+        "output_tokens": judgement.reading.output_tokens,
+    }
+    return {name: value for name, value in found.items() if value is not None}

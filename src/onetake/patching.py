@@ -1,0 +1,92 @@
+"""Patch every client that the program has imported, and those that it imports later, once per process."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Sequence
+from functools import cache
+from importlib.machinery import ModuleSpec
+from threading import RLock
+from types import ModuleType
+from typing import Any
+
+_BUILT_IN = {"httpx": "onetake.adapters.httpx", "httpx2": "onetake.adapters.httpx"}
+_done: set[str] = set()
+_lock = RLock()
+
+
+@cache
+def _adapters() -> dict[str, str]:
+    """Return the adapter module of each client module: the built-in ones and the entry points `onetake.adapters`."""
+    from importlib import metadata
+
+    points = metadata.entry_points(group="onetake.adapters")
+    return _BUILT_IN | {point.name: point.value for point in points}
+
+
+def install() -> None:
+    """Intercept every known client from now on; calls outside a session go out untouched.
+
+    Raises:
+        AdapterError: A client is installed in a version that its adapter does not know.
+    """
+    with _lock:
+        for name in _adapters():
+            if name in sys.modules:
+                _patch(name)
+        if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+            sys.meta_path.insert(0, _Finder())
+
+
+def _patch(name: str) -> None:
+    with _lock:
+        if name in _done:
+            return
+        importlib.import_module(_adapters()[name]).patch(sys.modules[name])
+        _done.add(name)
+
+
+class _Finder:
+    """Lets the import of a known client run as usual and patches it at its end."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Find a known client's spec by the other finders and have its loader patch afterwards."""
+        if name not in _adapters() or name in _done:
+            return None
+        spec = next(
+            (
+                found
+                for finder in sys.meta_path
+                if finder is not self and hasattr(finder, "find_spec")
+                if (found := finder.find_spec(name, path, target)) is not None
+            ),
+            None,
+        )
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Loader(spec.loader)  # type: ignore[assignment]
+        return spec
+
+
+class _Loader:
+    """A loader that patches the module after the real loader has run it; all else is the real loader's."""
+
+    def __init__(self, real: Any) -> None:
+        self._real = real
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """Create the module as the real loader does."""
+        created: ModuleType | None = self._real.create_module(spec)
+        return created
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module, then patch it."""
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._real
+        module.__loader__ = self._real
+        self._real.exec_module(module)
+        _patch(module.__name__)

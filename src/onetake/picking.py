@@ -1,0 +1,52 @@
+"""Take values of one type out of JSON whose shape nobody promises; what is something else counts as absent."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from onetake import strictjson
+
+
+def document(data: bytes | str) -> dict[str, Any]:
+    """Parse a JSON object; empty where *data* is no strict JSON or no object."""
+    try:
+        return mapping(strictjson.loads(data))
+    except strictjson.NotStrictError:
+        return {}
+
+
+def value_or_text(text: str) -> Any:
+    """Parse a JSON value; the text as it came where it is no strict JSON."""
+    try:
+        return strictjson.loads(text)
+    except strictjson.NotStrictError:
+        return text
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """Return an object, empty for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def mappings(value: Any) -> list[dict[str, Any]]:
+    """Return the objects of an array, none for anything else."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def text(value: Any) -> str:
+    """Return a string, empty for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def count(value: Any) -> int | None:
+    """Return an integer, None for anything else (true is no integer)."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def error_text(error: Any) -> str | None:
+    """Return what an error value says: its `message`, else the value itself as text; None where there is none."""
+    if not error:
+        return None
+    said = error if isinstance(error, str) else text(mapping(error).get("message"))
+    return said or json.dumps(error)

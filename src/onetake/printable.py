@@ -1,0 +1,119 @@
+"""Make untrusted text safe to print, and short: what a model, a server or a file said is never trusted on output."""
+
+from __future__ import annotations
+
+import re
+
+_LINE_ENDS = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+
+# A control string (OSC, DCS, …) is taken out with its payload only where it ends on its line: an open one would
+# take the visible text after it along. No class below can match a control character, so that the scan stays linear.
+_UNSAFE = re.compile(
+    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"
+    "|(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x00-\x1f\x7f-\x9f]*(?:\x07|\x1b\\\\|\x9c)"
+    "|\x1b[ -/]*[0-~]"
+    "|[\x00-\x08\x0e-\x1f\x7f-\x9f]"
+    "|[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
+)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def block(text: str) -> str:
+    """Make text of several lines safe to print.
+
+    Args:
+        text: Any text, lone surrogates included.
+
+    Returns:
+        The text without ANSI and OSC sequences, control characters, bidirectional controls and invisible marks; every
+        line end is LF, a tab four spaces, a lone surrogate U+FFFD. `block(block(x)) = block(x)`.
+
+    Source: ECMA-48 for the sequences (7-bit and 8-bit forms); Unicode UAX 9 for the bidirectional controls.
+    """
+    text = _UNSAFE.sub("", _LINE_ENDS.sub("\n", text))
+    return _SURROGATE.sub("\ufffd", text).replace("\t", "    ")
+
+
+def one_line(text: str, width: int = 200) -> str:
+    """Make text safe to print on one line.
+
+    Args:
+        text: Any text.
+        width: Longest result, in characters, 1 or more.
+
+    Returns:
+        What `block` gives, each line end as `⏎`, shortened in the middle with `…`.
+    """
+    if len(text) > 40 * width:  # what is cut away need not be cleaned
+        text = text[: 20 * width] + "…" + text[-20 * width :]
+    text = block(text).replace("\n", "⏎")
+    if len(text) <= width:
+        return text
+    head = width // 2
+    return text[:head] + "…" + text[len(text) - (width - 1 - head) :]
+
+
+def excerpt(a: str, b: str, around: int = 30) -> tuple[str, str]:
+    """Show where two texts differ.
+
+    Args:
+        a: One text.
+        b: The other.
+        around: Characters of context before and after the differing span; a span over four times as long is cut.
+
+    Returns:
+        The span of each with its context, on one line; `…` where text was left out. Texts that look alike on paper
+        (invisible characters, composed and decomposed letters) are spelled in escapes.
+    """
+    start = shared_prefix(a, b)
+    end = shared_suffix(a[start:], b[start:])
+    first, second = (_span(text, start, len(text) - end, around) for text in (a, b))
+    shown = one_line(first, 7 * around), one_line(second, 7 * around)
+    if a != b and _look_alike(*shown):
+        return one_line(_escaped(first), 7 * around), one_line(_escaped(second), 7 * around)
+    return shown
+
+
+def shared_prefix(a: str, b: str) -> int:
+    """Return how many characters two texts share at their start."""
+    low, high = 0, min(len(a), len(b))
+    while low < high:  # halving compares slices in C: a loop over characters takes 100 times as long
+        middle = (low + high + 1) // 2
+        if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def shared_suffix(a: str, b: str) -> int:
+    """Return how many characters two texts share at their end."""
+    low, high = 0, min(len(a), len(b))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if a[len(a) - middle : len(a) - low] == b[len(b) - middle : len(b) - low]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _span(text: str, start: int, end: int, around: int) -> str:
+    if end - start > 4 * around:
+        shown, after = text[start : start + 4 * around], "…"
+    else:
+        shown, after = text[start : end + around], "…" if end + around < len(text) else ""
+    before = max(0, start - around)
+    return ("…" if before else "") + text[before:start] + shown + after
+
+
+def _look_alike(a: str, b: str) -> bool:
+    if a.isascii() and b.isascii():
+        return a == b
+    from unicodedata import normalize
+
+    return normalize("NFC", a) == normalize("NFC", b)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("…", "...").encode("unicode_escape").decode("ascii")

@@ -1,0 +1,69 @@
+"""Where an entry comes from: when, from which commit, with which client and model."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+
+def provenance(
+    root: Path, *, test: str, client: str, sdk: str | None, model_asked: str | None, model_served: str | None
+) -> Mapping[str, Any]:
+    """Return an entry's provenance, empties left out.
+
+    Args:
+        root: A folder of the project; its git commit is named.
+        test: The test's id, empty outside tests.
+        client: HTTP client and version.
+        sdk: What the SDK calls itself.
+        model_asked: The model that the request names.
+        model_served: The model that the response names.
+    """
+    commit, dirty = _commit(root)
+    found = {
+        "recorded_at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "commit": commit,
+        "dirty": dirty or None,
+        "test": test,
+        "recorder": f"onetake {version()}",
+        "client": client,
+        "sdk": sdk,
+        "model_asked": model_asked,
+        "model_served": model_served,
+        "python": platform.python_version(),
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+@lru_cache(1)
+def version() -> str:
+    """Return the version of onetake that is installed."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("onetake")
+    except metadata.PackageNotFoundError:
+        return "0"
+
+
+@lru_cache(64)
+def _commit(root: Path) -> tuple[str, bool]:
+    """Ask git, once a process, for the commit and whether tracked files differ; ("", False) where there is none."""
+    commit = _git(root, "rev-parse", "HEAD")
+    if not commit:
+        return "", False
+    return commit, bool(_git(root, "status", "--porcelain", "--untracked-files=no"))
+
+
+def _git(root: Path, *words: str) -> str:
+    import subprocess
+
+    try:
+        done = subprocess.run(["git", "-C", str(root), *words], capture_output=True, timeout=10, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else ""

@@ -1,0 +1,109 @@
+"""What the engine and the adapters say to each other: policy, steps, and the calls that are under way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+from onetake.contract import Contract
+from onetake.decide import Action
+from onetake.gate import Judgement
+from onetake.key import Keyer
+from onetake.model import Entry, Mode, Repeats, Request, Response
+from onetake.scrub import Scrubber, Scrubbing
+from onetake.settings import ContractSettings, MaxAge
+from onetake.traffic import Traffic
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What one session goes by; all of it is fixed while the session is open."""
+
+    mode: Mode
+    root: Path
+    repeats: Repeats = Repeats.SEQUENCE
+    contracts: tuple[Contract, ...] = ()
+    declared: Mapping[str, ContractSettings] = field(default_factory=dict)
+    """The contracts that the settings declare, for decorated functions that name theirs."""
+    keep: tuple[str, ...] = ()
+    on_reject: str = "raise"
+    keyer: Keyer = field(default_factory=Keyer)
+    scrubber: Scrubber = field(default_factory=Scrubber)
+    traffic: Traffic = field(default_factory=Traffic)
+    max_age: MaxAge | None = None
+    test: str = ""
+    """The test's id, for the provenance and the remedies; empty outside tests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """Who asks: a caller never waits for a call that it leads itself, nor blocks a thread that runs an event loop.
+
+    `who` is the thread's identity, or the task; `may_wait` is False for a blocking call on a thread that runs a loop.
+    """
+
+    who: object
+    may_wait: bool = True
+
+
+@dataclass(slots=True)
+class Asked:
+    """A request's identity: its key, the days that its key counted as today, and what was scrubbed to find it."""
+
+    request: Request
+    contracts: tuple[Contract, ...]
+    """What its answer must satisfy: the session's contracts, or those of the decorated function."""
+    key: str
+    days: tuple[date, ...] | None
+    scrubbing: Scrubbing
+    scrubbed: Request | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Answer from the cassette."""
+
+    response: Response
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Another caller asks the same just now: wait for the future, then begin again."""
+
+    future: Future[None]
+
+
+@dataclass(slots=True, eq=False)
+class Live:
+    """A call that goes to the provider; it ends in `commit` or `abandon`, once."""
+
+    asked: Asked
+    action: Action
+    ordinal: int
+    flow: Flow
+    client: str
+    shared: bool
+    """True under `repeats="same"`: a caller whose call lost a race gets the answer that was added first."""
+    started: float = field(default_factory=time.monotonic)
+    first_byte: float | None = None
+    ended: bool = False
+
+    def saw_first_byte(self) -> None:
+        """Note when the answer began to arrive."""
+        if self.first_byte is None:
+            self.first_byte = time.monotonic()
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What the gate said of one live call, and the entry that comes of it; None where nothing is to be written."""
+
+    call: Live
+    response: Response
+    judgement: Judgement
+    entry: Entry | None

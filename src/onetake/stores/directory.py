@@ -1,0 +1,222 @@
+"""Entries as files of one folder: to be read, reviewed, merged and moved with the tools that people have for files."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+
+from onetake.errors import StoreError
+from onetake.stores import files
+from onetake.stores.listing import TEMP_PREFIX, TEMP_SUFFIX, Listing
+from onetake.stores.naming import SIDE_FOLDERS, entry_name, is_side, side_digest, slot
+
+_LEFT_BEHIND_S = 3600
+_TRIES = 100
+
+
+class DirectoryStore:
+    """Keep each entry in a file of its own: `<label>-<16 hex>[-<ordinal>].json`.
+
+    Files are found by hex and ordinal, whatever stands before. Several threads and processes may use one folder.
+    Of two that add one key and ordinal exactly one wins: the folder is locked while the name is looked for and given.
+    Where folders cannot be locked (Windows, some network file systems), the name itself decides, so there it must be
+    the same in both; it is, because the label is a pure function of the keyed request.
+
+    Args:
+        folder: Created by the first add, not before.
+        place: What messages call it; the folder as given where left out.
+    """
+
+    def __init__(self, folder: Path, place: str | None = None) -> None:
+        self._folder = folder.absolute()
+        self._place = str(folder) if place is None else place
+        self._listing = Listing(self._folder)
+
+    @property
+    def place(self) -> str:
+        """The folder as the user wrote it, for messages."""
+        return self._place
+
+    def get(self, key: str, ordinal: int) -> bytes | None:
+        """Return an entry's bytes, None if there is none; a link, a folder, an unreadable file raise `StoreError`."""
+        wanted = slot(key, ordinal)
+        name = None
+        try:
+            for _ in range(_TRIES):
+                name = self._listing.find(wanted)
+                if name is None:
+                    return None
+                data = files.read(self._path(name))
+                if data is not None:
+                    return data
+                self._listing.forget(wanted)
+        except OSError as error:
+            raise self._error("cannot be read", name or "", error) from error
+        raise StoreError(f"{self.locate(key, ordinal)}: cannot be read: it is renamed all the time")
+
+    def add(self, key: str, ordinal: int, data: bytes, label: str = "") -> bool:
+        """Create an entry, never over another one; see `Store.add`."""
+        name = entry_name(key, ordinal, label)
+        wanted = slot(key, ordinal)
+        with self._told("cannot be written", name):
+            if self._is_there(self._listing.find(wanted)):
+                return False
+            with self._temp(data) as temp, self._listing.changing():
+                if any(map(self._is_there, self._listing.names_of(wanted))):
+                    return False
+                if not files.place(temp, self._path(name)):
+                    self._listing.forget(wanted)
+                    return False
+                files.remove(temp)
+                self._listing.note(wanted, name)
+            files.sync_folder(self._folder)
+        return True
+
+    def replace(self, key: str, ordinal: int, data: bytes, label: str = "") -> None:
+        """Write an entry over the one that is there (or none); the old one goes when the new one is on disk."""
+        name = entry_name(key, ordinal, label)
+        wanted = slot(key, ordinal)
+        with self._told("cannot be written", name):
+            with self._temp(data) as temp, self._listing.changing():
+                old = [other for other in self._listing.names_of(wanted) if other != name]
+                temp.replace(self._path(name))
+                if old:
+                    files.sync_folder(self._folder)
+                for other in old:
+                    files.remove(self._path(other))
+                self._listing.note(wanted, name)
+            files.sync_folder(self._folder)
+
+    def delete(self, key: str, ordinal: int) -> bool:
+        """Remove an entry; False if there was none."""
+        wanted = slot(key, ordinal)
+        with self._told("cannot be removed", entry_name(key, ordinal)):
+            with self._listing.changing():
+                removed = [files.remove(self._path(name)) for name in self._listing.names_of(wanted)]
+                self._listing.note(wanted, None)
+            if any(removed):
+                files.sync_folder(self._folder)
+        return any(removed)
+
+    def names(self) -> list[tuple[str, int]]:
+        """List (first 16 hex digits of the key, ordinal) from the file names alone."""
+        with self._told("cannot be listed"), self._listing.steady():
+            return self._listing.slots()
+
+    def stamp(self) -> object:
+        """Return a value that differs once somebody else may have changed the folder; our own changes do not count."""
+        with self._told("cannot be listed"):
+            if self._listing.is_stale():
+                with self._listing.steady():
+                    pass
+            return self._listing.generation
+
+    def locate(self, key: str, ordinal: int) -> str:
+        """Return the path of an entry, or the least that its name would be."""
+        with suppress(OSError):
+            return f"{self._place}/{self._listing.find(slot(key, ordinal)) or entry_name(key, ordinal)}"
+        return f"{self._place}/{entry_name(key, ordinal)}"
+
+    def get_side(self, name: str) -> bytes | None:
+        """Return a sidecar's bytes, None if there is none.
+
+        Line ends that a tool turned into CRLF are turned back where the digest proves it.
+
+        Raises:
+            StoreError: The name is none of a sidecar, or the bytes of a `_raw` one do not have the digest of its name.
+        """
+        digest = side_digest(name)
+        with self._told("cannot be read", name):
+            self._refuse_link(name)
+            data = files.read(self._path(name))
+        if data is None or digest is None:
+            return data
+        for version in (data, data.replace(b"\r\n", b"\n")):
+            if sha256(version).hexdigest() == digest:
+                return version
+        raise StoreError(
+            f"{self._place}/{name}: damaged: its bytes do not have the digest of its name; restore it from version"
+            " control, or remove it and record again"
+        )
+
+    def add_side(self, name: str, data: bytes) -> None:
+        """Keep a sidecar, whole or not at all; one that is there stays, unless it is damaged."""
+        digest = side_digest(name)
+        if digest not in (None, sha256(data).hexdigest()):
+            raise StoreError(f"{self._place}/{name}: cannot be written: the bytes do not have the digest of the name")
+        if self._has_whole_side(name):
+            return
+        folder = self._path(name.split("/")[0])
+        with self._told("cannot be written", name):
+            with self._temp(data) as temp, self._listing.changing():
+                files.make_folder(folder)
+                # Over whatever is there: any two writers of one sidecar write the same.
+                temp.replace(self._path(name))
+            files.sync_folder(folder)
+
+    def side_names(self) -> list[str]:
+        """List the sidecars."""
+        found = []
+        for folder in SIDE_FOLDERS:
+            with self._told("cannot be listed", folder):
+                self._refuse_link(folder)
+                with suppress(FileNotFoundError):
+                    found += [f"{folder}/{path.name}" for path in self._path(folder).iterdir()]
+        return list(filter(is_side, found))
+
+    @contextmanager
+    def _temp(self, data: bytes) -> Iterator[Path]:
+        """Write a temporary file beside the entries; it is gone afterwards, whatever happens."""
+        files.make_folder(self._folder)
+        path = self._path(f"{TEMP_PREFIX}{os.urandom(8).hex()}{TEMP_SUFFIX}")
+        with self._listing.changing():
+            self._sweep()
+            descriptor = files.create(path)
+        try:
+            files.write(descriptor, data)
+            yield path
+        finally:
+            files.remove(path)
+
+    def _sweep(self) -> None:
+        """Remove the temporary files of processes that were killed an hour ago or more."""
+        while self._listing.leftovers:
+            path = self._path(self._listing.leftovers.pop())
+            with suppress(OSError):  # Another process sweeps too, or it is not ours to remove: it is in nobody's way.
+                if time.time() - path.stat().st_mtime > _LEFT_BEHIND_S:
+                    path.unlink()
+
+    def _has_whole_side(self, name: str) -> bool:
+        try:
+            return self.get_side(name) is not None
+        except StoreError:
+            with self._told("cannot be written", name):
+                self._refuse_link(name)
+            return False
+
+    def _refuse_link(self, name: str) -> None:
+        """Refuse a sidecar whose folder is a link: it could lead anywhere."""
+        if self._path(name.split("/")[0]).is_symlink():
+            raise OSError("its folder is a symbolic link, and none is followed")
+
+    def _is_there(self, name: str | None) -> bool:
+        return name is not None and os.path.lexists(self._path(name))
+
+    def _path(self, name: str) -> Path:
+        return self._folder / name
+
+    @contextmanager
+    def _told(self, what: str, name: str = "") -> Iterator[None]:
+        """Turn an error of the system into ours, which says where and why."""
+        try:
+            yield
+        except OSError as error:
+            raise self._error(what, name, error) from error
+
+    def _error(self, what: str, name: str, error: OSError) -> StoreError:
+        where = f"{self._place}/{name}" if name else self._place
+        return StoreError(f"{where}: {what}: {error.strerror or error}")

@@ -1,0 +1,173 @@
+"""Files that are whole or not there: what `DirectoryStore` needs of the operating system."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+if sys.platform != "win32":
+    import fcntl
+
+_BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+# A pipe in an entry's place must not hold its reader for ever.
+_READ = os.O_RDONLY | _BINARY | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0)
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY | _NO_FOLLOW
+
+_PIECE = 1 << 20
+
+_NO_LINKS = frozenset(
+    {errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV, errno.EINVAL}
+)
+_NO_FOLDER_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EBADF, errno.EACCES})
+
+
+def read(path: Path) -> bytes | None:
+    """Return a regular file's bytes, None if there is no such file.
+
+    Raises:
+        OSError: It is a link, a folder or something else that is no file, or it cannot be read.
+    """
+    try:
+        descriptor = _open(path)
+    except FileNotFoundError:
+        return None
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EISDIR, "is no regular file")
+        data = os.read(descriptor, found.st_size + 1)
+        while more := os.read(descriptor, _PIECE):
+            data += more
+        return data
+    finally:
+        os.close(descriptor)
+
+
+def _open(path: Path) -> int:
+    if not _NO_FOLLOW and path.is_symlink():
+        raise _linked()
+    try:
+        return os.open(path, _READ)
+    except OSError:
+        if path.is_symlink():
+            raise _linked() from None
+        raise
+
+
+def _linked() -> OSError:
+    return OSError(errno.ELOOP, "is a symbolic link, and none is followed")
+
+
+def create(path: Path) -> int:
+    """Create a file that is not there yet and return its descriptor."""
+    return os.open(path, _CREATE, 0o666)
+
+
+def write(descriptor: int, data: bytes) -> None:
+    """Write all bytes to a new file, see them on disk, and close it."""
+    with open(descriptor, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def place(temp: Path, path: Path) -> bool:
+    """Give a whole file its name, unless that is taken; False if it is.
+
+    Where the file system has no links, the name is reserved by an empty file and the whole one moved over it: a kill
+    between these two leaves an empty file, which reads as damaged and never as an answer.
+    """
+    try:
+        os.link(temp, path)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        return _place_without_link(temp, path)
+    return True
+
+
+def _place_without_link(temp: Path, path: Path) -> bool:
+    try:
+        os.close(create(path))
+    except FileExistsError:
+        return False
+    try:
+        temp.replace(path)
+    except OSError:
+        path.unlink()
+        raise
+    return True
+
+
+def remove(path: Path) -> bool:
+    """Remove a file; False if there was none."""
+    try:
+        path.unlink()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def make_folder(folder: Path) -> None:
+    """Create a folder and those above it, each one's name on disk before anything is put into it."""
+    if folder.is_dir():
+        return
+    make_folder(folder.parent)
+    with suppress(FileExistsError):
+        folder.mkdir()
+    sync_folder(folder.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """See a folder's names on disk, where the platform has it."""
+    if sys.platform == "win32":
+        return
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        if error.errno not in _NO_FOLDER_SYNC:
+            raise
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[bool]:
+    """Keep out everyone else who locks this folder; a killed process lets go of it.
+
+    Yields:
+        True while it is held; False where there is no folder, or the platform or file system has no such lock.
+    """
+    if sys.platform == "win32":
+        yield False
+        return
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except FileNotFoundError:
+        yield False
+        return
+    try:
+        yield _lock(descriptor)
+    finally:
+        # A child that was forked meanwhile shares the descriptor: closing ours alone would leave it locked.
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,250 @@
+"""Which requests of a program are interactions, and which are none of our business."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+from onetake import dialects
+from onetake.errors import UsageError
+from onetake.printable import one_line
+
+QUIET: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (
+        "cloud metadata",
+        (
+            "169.254.169.254",
+            "169.254.170.2",
+            "169.254.170.23",
+            "[fd00:ec2::254]",
+            "[fd00:ec2::23]",
+            "metadata.google.internal",
+            "168.63.129.16",
+            "100.100.100.200",
+        ),
+    ),
+    (
+        "token exchange",
+        (
+            "oauth2.googleapis.com",
+            "sts.googleapis.com",
+            "iamcredentials.googleapis.com",
+            "www.googleapis.com/oauth2/*",
+            "accounts.google.com",
+            "sts.amazonaws.com",
+            "sts.*.amazonaws.com",
+            "sts.*.amazonaws.com.cn",
+            "oidc.*.amazonaws.com",
+            "portal.sso.*.amazonaws.com",
+            "login.microsoftonline.com",
+            "login.microsoftonline.us",
+            "login.partner.microsoftonline.cn",
+            "login.windows.net",
+            "iam.cloud.ibm.com",
+            "iam.api.cloud.yandex.net",
+            "aip.baidubce.com/oauth/*",
+            "api.github.com/copilot_internal/*",
+            "github.com/login/*",
+            "auth.openai.com",
+        ),
+    ),
+    (
+        "telemetry",
+        (
+            "*:4318/v1/*",
+            "*/v1/traces",
+            "api.openai.com/v1/traces/ingest",
+            "*.posthog.com",
+            "*.sentry.io",
+            "*.datadoghq.com",
+            "*.datadoghq.eu",
+            "*.nr-data.net",
+            "*.newrelic.com",
+            "*.applicationinsights.azure.com",
+            "dc.services.visualstudio.com",
+            "api.honeycomb.io",
+            "*.grafana.net/otlp/*",
+            "api.segment.io",
+            "api.mixpanel.com",
+            "*.amplitude.com",
+            "*.bugsnag.com",
+            "*.scarf.sh",
+            "logfire-api.pydantic.dev",
+            "logfire-us.pydantic.dev",
+            "logfire-eu.pydantic.dev",
+            "cloud.langfuse.com/api/public/ingestion",
+            "*.cloud.langfuse.com/api/public/ingestion",
+            "cloud.langfuse.com/api/public/otel/*",
+            "*.cloud.langfuse.com/api/public/otel/*",
+            "api.smith.langchain.com/info",
+            "api.smith.langchain.com/runs*",
+            "api.smith.langchain.com/otel/*",
+            "otlp.arize.com",
+            "api.traceloop.com",
+            "telemetry.crewai.com",
+            "api.agentops.ai",
+            "api.wandb.ai",
+            "trace.wandb.ai",
+            "huggingface.co/api/telemetry/*",
+        ),
+    ),
+    (
+        "price lists",
+        (
+            "raw.githubusercontent.com/BerriAI/litellm/*",
+            "raw.githubusercontent.com/pydantic/genai-prices/*",
+            "models.dev",
+        ),
+    ),
+    (
+        "model hubs and tokenizer files",
+        (
+            "huggingface.co",
+            "cdn-lfs.huggingface.co",
+            "cdn-lfs-us-1.huggingface.co",
+            "cdn-lfs-eu-1.huggingface.co",
+            "hf.co",
+            "*.hf.co",
+            "openaipublic.blob.core.windows.net/*",
+            "download.pytorch.org/models/*",
+        ),
+    ),
+)
+"""The built-in quiet list: a kind, and its patterns. A call to it that speaks a known dialect is an interaction."""
+
+_PATTERN = re.compile(
+    r"(?P<host>\[[0-9A-Fa-f:.]+\]|(?:\*|[A-Za-z0-9_-]+)(?:\.(?:\*|[A-Za-z0-9_-]+))*)(?::(?P<port>\d{1,5}))?(?P<path>/[^\s?#]*)?"
+)
+_LOOPBACK = re.compile(r"(?:.+\.)?localhost|127(?:\.\d{1,3}){3}|\[(?:::1|(?:0+:){7}0*1|::ffff:127(?:\.\d{1,3}){3})\]")
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+class Route(StrEnum):
+    """What a request of the program is to us."""
+
+    INTERACTION = "interaction"
+    """Recorded and replayed."""
+    IGNORED = "ignored"
+    """Named by `ignore`: it passes, untouched."""
+    QUIET = "quiet"
+    """On the quiet list: never stored, never counted."""
+    LOCAL = "local"
+    """The program's own traffic on loopback: it passes, untouched."""
+
+
+class Traffic:
+    """Tell interactions from all other traffic.
+
+    Args:
+        hosts: Patterns of what is an interaction wherever it goes, before the quiet list and loopback.
+        ignore: Patterns of what passes untouched, before everything else.
+        quiet: Patterns added to the built-in quiet list; unlike those, they count for every path.
+
+    A pattern is `host`, `host:port`, `host/path` or `host:port/path`: `api.example.com`, `127.0.0.1:8000`,
+    `[::1]:8000`, `*.example.com` (its subdomains), `example.com/v1/*`. A `*` stands for labels of a host or for any
+    text of a path; without a port every port is meant, without a path every path.
+
+    Raises:
+        UsageError: A pattern is none of these, or would name every host.
+    """
+
+    def __init__(self, *, hosts: Sequence[str] = (), ignore: Sequence[str] = (), quiet: Sequence[str] = ()) -> None:
+        self._hosts = _compile("hosts", hosts)
+        self._ignore = _compile("ignore", ignore)
+        self._quiet = _compile("quiet", quiet)
+
+    def verdict(self, method: str, url: str) -> Route:
+        """Say what a request is.
+
+        Args:
+            method: Upper case; `CALL` for a decorated function.
+            url: Absolute URL, or `function:<qualified name>`.
+
+        Returns:
+            The route; a URL that cannot be read is an interaction, so that nothing slips out through it.
+        """
+        place = _place(url)
+        if place is None:
+            return Route.INTERACTION
+        host, target = place
+        if self._ignore.fullmatch(target):
+            return Route.IGNORED
+        if self._hosts.fullmatch(target):
+            return Route.INTERACTION
+        if self._quiet.fullmatch(target):
+            return Route.QUIET
+        if _is_built_in(target):
+            apart = Route.QUIET
+        elif _LOOPBACK.fullmatch(host):
+            apart = Route.LOCAL
+        else:
+            return Route.INTERACTION
+        return apart if dialects.find(method, url) is None else Route.INTERACTION
+
+
+def looks_like_llm(method: str, url: str) -> str:
+    """Return a one-line warning where a call that passes untouched speaks a known dialect, empty otherwise.
+
+    Args:
+        method: Upper case.
+        url: Absolute URL, its secrets already scrubbed.
+    """
+    dialect = dialects.find(method, url)
+    if dialect is None:
+        return ""
+    asked = one_line(f"{method} {url}", 160)
+    return f"{asked} looks like a model call ({dialect.name}) and is not recorded: narrow the pattern that lets it pass"
+
+
+@lru_cache(maxsize=512)
+def _is_built_in(target: str) -> bool:
+    return _BUILT_IN.fullmatch(target) is not None
+
+
+def _place(url: str) -> tuple[str, str] | None:
+    """Return the host, and what patterns are matched against (`host:port/path`); None for what is no URL of a host."""
+    try:
+        split = urlsplit(url)
+        port = split.port or _DEFAULT_PORTS.get(split.scheme, 0)
+    except ValueError:
+        return None
+    if not split.hostname:
+        return None
+    host = split.hostname.rstrip(".")
+    host = f"[{host}]" if ":" in host else host
+    return host, f"{host}:{port}{split.path or '/'}"
+
+
+def _compile(setting: str, patterns: Iterable[str]) -> re.Pattern[str]:
+    """Make one expression of all patterns; without any it matches nothing."""
+    return re.compile("|".join(_expression(setting, pattern) for pattern in patterns) or r"(?!)")
+
+
+def _expression(setting: str, pattern: str) -> str:
+    found = _PATTERN.fullmatch(pattern)
+    if found is None:
+        raise UsageError(f"{setting}: {_complaint(pattern)}")
+    host, port, path = found["host"].lower(), found["port"], found["path"]
+    if not host.strip("*.") and not port and not path:
+        raise UsageError(f"{setting}: {pattern!r} names every host; add a port or a path, or name the host")
+    if port and not 0 < int(port) < 65536:
+        raise UsageError(f"{setting}: {pattern!r} has no port of 1 to 65535")
+    return (
+        re.escape(host).replace(r"\*", r"[^:/\[\]]+")
+        + (f":{int(port)}" if port else r":\d+")
+        + (re.escape(path).replace(r"\*", ".*") if path else "/.*")
+    )
+
+
+def _complaint(pattern: str) -> str:
+    if "://" in pattern:
+        return f"leave the scheme out of {pattern!r}: {pattern.partition('://')[2]!r}"
+    if pattern.endswith(":*"):
+        return f"leave the port out of {pattern!r}, then every port is meant"
+    return f"{pattern!r} is no pattern; write host, host:port or host/path, as in *.example.com or 127.0.0.1:8000"
+
+
+_BUILT_IN = _compile("quiet", [pattern for _, patterns in QUIET for pattern in patterns])

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import errno
+import os
+
+import pytest
+
+from onetake.stores import files
+from onetake.stores.directory import DirectoryStore
+
+KEY = "0123456789abcdef" * 4
+
+
+def fails(number):
+    def call(*_, **__):
+        raise OSError(number, os.strerror(number))
+
+    return call
+
+
+@pytest.fixture
+def temp(tmp_path):
+    path = tmp_path / "temp"
+    path.write_bytes(b"whole")
+    return path
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.ENOTSUP, errno.EMLINK])
+def test_where_links_are_refused_a_name_is_still_given_once_and_whole(tmp_path, temp, monkeypatch, number):
+    monkeypatch.setattr(os, "link", fails(number))
+    (tmp_path / "taken").write_bytes(b"first")
+    assert not files.place(temp, tmp_path / "taken")
+    assert files.place(temp, tmp_path / "free")
+    assert ((tmp_path / "taken").read_bytes(), (tmp_path / "free").read_bytes()) == (b"first", b"whole")
+
+
+def test_a_store_works_where_links_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "link", fails(errno.EPERM))
+    store = DirectoryStore(tmp_path / "cassette")
+    assert [store.add(KEY, 0, b"first"), store.add(KEY, 0, b"second"), store.get(KEY, 0)] == [True, False, b"first"]
+    assert [path.name for path in (tmp_path / "cassette").iterdir()] == [f"{KEY[:16]}.json"]
+
+
+def test_a_name_that_was_only_reserved_is_given_back(tmp_path, temp, monkeypatch):
+    monkeypatch.setattr(os, "link", fails(errno.EPERM))
+    temp.unlink()
+    with pytest.raises(FileNotFoundError):
+        files.place(temp, tmp_path / "free")
+    assert not (tmp_path / "free").exists()
+
+
+def test_a_link_that_fails_for_another_reason_is_an_error(tmp_path, temp, monkeypatch):
+    monkeypatch.setattr(os, "link", fails(errno.ENOSPC))
+    with pytest.raises(OSError, match="No space"):
+        files.place(temp, tmp_path / "free")
+    assert not (tmp_path / "free").exists()
+
+
+def test_all_bytes_are_on_disk_before_a_name_is_given(tmp_path, monkeypatch):
+    steps = []
+    for name in ("fsync", "link"):
+        real = getattr(os, name)
+        monkeypatch.setattr(os, name, lambda *given, name=name, real=real: steps.append(name) or real(*given))
+    store = DirectoryStore(tmp_path)
+    store.add(KEY, 0, b"1")
+    assert steps == (["fsync", "link", "fsync"] if os.name != "nt" else ["fsync", "link"])
+
+
+def test_a_folder_whose_file_system_cannot_sync_it_is_no_error(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "fsync", fails(errno.EINVAL))
+    files.sync_folder(tmp_path)
+    monkeypatch.setattr(os, "fsync", fails(errno.EIO))
+    if os.name != "nt":
+        with pytest.raises(OSError, match="Input/output"):
+            files.sync_folder(tmp_path)
+
+
+def test_folders_are_made_with_those_above_them(tmp_path):
+    files.make_folder(tmp_path / "a" / "b" / "c")
+    files.make_folder(tmp_path / "a" / "b" / "c")
+    assert (tmp_path / "a" / "b" / "c").is_dir()
+
+
+def test_remove_says_whether_there_was_a_file(temp):
+    assert (files.remove(temp), files.remove(temp)) == (True, False)
+
+
+def test_a_lock_is_held_where_there_is_a_folder(tmp_path):
+    with files.locked(tmp_path / "none") as held:
+        assert not held
+    for _ in range(2):
+        with files.locked(tmp_path) as held:
+            assert held is (os.name != "nt")

@@ -1,0 +1,34 @@
+"""`import onetake` is paid by every test run and every program: it loads no client, no validator, no event loop."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"asyncio", "difflib", "http.client", "multiprocessing", "sqlite3", "subprocess", "unittest"}
+"""Of the standard library; of other packages none may be loaded at all."""
+
+
+def loaded_by(statement, after="pass"):
+    """Return the modules that a new interpreter loads for *statement* once it has done *after*."""
+    program = f"import sys\n{after}\nbefore = set(sys.modules)\n{statement}\nprint(*(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("module", "after"),
+    [("onetake", "pass"), ("onetake.pytest_plugin", "import pytest"), ("onetake.testing.provider", "pass")],
+)
+def test_importing_loads_no_other_package_and_nothing_heavy(module, after):
+    loaded = loaded_by(f"import {module}", after)
+    assert module in loaded
+    allowed = sys.stdlib_module_names | {"onetake"}
+    assert {name for name in loaded if name.partition(".")[0] not in allowed} == set()
+    assert loaded & HEAVY == set()
+
+
+def test_the_measure_sees_a_heavy_import():
+    assert {"asyncio", "difflib"} <= loaded_by("import asyncio, difflib")
