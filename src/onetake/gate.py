@@ -11,6 +11,7 @@ from typing import Any
 from onetake import dialects, strictjson
 from onetake.contract import Contract, violations_as_written
 from onetake.dialects import Dialect, Promise, Reading
+from onetake.events import framing
 from onetake.model import Answer, ContractRef, Cut, Request, Response, Violation, header
 
 
@@ -114,7 +115,7 @@ def _bad(
 def _broken_json(response: Response) -> Violation | None:
     kind = (header(response.headers, "content-type") or "").partition(";")[0].strip().lower()
     is_json = kind == "application/json" or (kind.endswith("+json") and kind != "application/stream+json")
-    if not response.body or not is_json:
+    if not response.body or not is_json or framing(response.headers, response.body[:64]) is not None:
         return None
     try:
         strictjson.loads(response.body)

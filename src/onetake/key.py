@@ -17,7 +17,7 @@ from onetake.errors import FormatError, UsageError
 from onetake.keybody import body_text
 from onetake.keyrules import BodyRules, compile_rules
 from onetake.keyurl import CREDENTIAL_QUERY, KEY_HEADERS, HeaderRule, OriginRule, credential_names, url_text
-from onetake.model import Headers, Request, header
+from onetake.model import Request
 from onetake.settings import KeyRules, Replace
 
 __all__ = ["CREDENTIAL_QUERY", "KEY_HEADERS", "RECIPE", "Keyer", "credential_names"]
@@ -60,9 +60,9 @@ class Keyer:
         """Return today's days, here and in UTC, to give to `key`; None where no rule asks for them."""
         return volatile.today() if "today" in self._rules.volatile else None
 
-    def headers(self, request: Request) -> str:
-        """Return the headers of a request that count, as canonical JSON."""
-        return self._headers.text(request.headers)
+    def headers(self, request: Request) -> tuple[str, str, str]:
+        """Return all that the key takes from a request's headers, to compare: see `HeaderRule.read`."""
+        return self._headers.read(request.headers)
 
     def parts(self, request: Request, days: tuple[date, ...] | None = None) -> dict[str, Any]:
         """Return the keyed request as plain data, after all rules, for messages and file names.
@@ -128,15 +128,10 @@ class Keyer:
 
     def _text(self, request: Request, days: tuple[date, ...] | None) -> str:
         """Write the canonical JSON of the keyed request; members in sorted order."""
-        content_type = header(request.headers, "content-type") or ""
-        body = body_text(request.body, content_type, _encodings(request.headers), self._rules_of(days))
-        headers = self._headers.text(request.headers)
+        content_type, encoding, headers = self._headers.read(request.headers)
+        body = body_text(request.body, content_type, encoding, self._rules_of(days))
         method = canonical.dumps(request.method.upper())
         return f'{{"body":{body},"headers":{headers},"method":{method},{url_text(request.url, self._origins)}}}'
-
-
-def _encodings(headers: Headers) -> str:
-    return ",".join([value for name, value in headers if name.lower() == "content-encoding"])
 
 
 def _rules_from(spec: Mapping[str, Any]) -> KeyRules:

@@ -43,9 +43,11 @@ class BodyRules:
 
     def json(self, value: Any) -> Any:
         """Apply all rules to a parsed JSON body, in place, and return it."""
-        for holder, name in reversed(list(places(value, self.ignore))):
-            del holder[name]
-        self._number_ids(value)
+        if self.ignore:
+            for holder, name in reversed(list(places(value, self.ignore))):
+                del holder[name]
+        if self.ids:
+            self._number_ids(value)
         return self._replaced_strings(value) if self.touch_text else value
 
     def _number_ids(self, value: Any) -> None:

@@ -78,6 +78,7 @@ _SECRET_HEADERS = frozenset(
 # fmt: on
 _DEFAULT_PORTS = {"http": "80", "https": "443", "ws": "80", "wss": "443"}
 _ORIGIN = re.compile(r"([a-z][a-z0-9+.-]*)://(\[[0-9a-f:.]+\]|[^/?#@:\[\]\s]+)(?::([0-9]+|\*))?")
+_BODY_HEADERS = frozenset(("content-encoding", "content-type"))
 _AUTHORITY = re.compile("[^/?]*")
 _HEADER_NAME = re.compile(r"[a-z0-9!#$%&'+.^_`|~-]+\*?")
 
@@ -143,17 +144,25 @@ class HeaderRule:
         exact = frozenset(name for name in wanted if not name.endswith("*"))
         starts = tuple(name[:-1] for name in wanted if name.endswith("*"))
 
-        def counted_name(name: str) -> str:
+        def told(name: str) -> str:
             lower = name.lower()
-            return lower if lower in exact or lower.startswith(starts) else ""
+            return lower if lower in exact or lower in _BODY_HEADERS or lower.startswith(starts) else ""
 
-        self._counted_name = lru_cache(maxsize=1024)(counted_name)
+        self._told = lru_cache(maxsize=1024)(told)
 
-    def text(self, headers: Headers) -> str:
-        """Write the headers that count as canonical JSON: names in lower case, values stripped, pairs sorted."""
-        counted_name = self._counted_name
-        found = [(counted, value.strip()) for name, value in headers if (counted := counted_name(name))]
-        return dumps(sorted(found)) if found else "[]"
+    def read(self, headers: Headers) -> tuple[str, str, str]:
+        """Read the headers once.
+
+        Returns:
+            The first content-type, all content-encodings joined by comma, and the headers that count as canonical
+            JSON: names in lower case, values without white space around them, pairs sorted.
+        """
+        told = self._told
+        found = [(lower, value.strip()) for name, value in headers if (lower := told(name))]
+        content_type = next((value for name, value in found if name == "content-type"), "")
+        encoding = ",".join([value for name, value in found if name == "content-encoding"])
+        counted = sorted(pair for pair in found if pair[0] not in _BODY_HEADERS)
+        return content_type, encoding, dumps(counted) if counted else "[]"
 
 
 class OriginRule:

@@ -35,12 +35,15 @@ def print_tree(tree: Mapping[str, Any]) -> str:
 
 def quote(text: str) -> str:
     """Return the text as a JSON string in which nothing invisible, and nothing that turns the line, stays raw."""
-    return _UNSEEN.sub(lambda match: encode_basestring_ascii(match[0])[1:-1], encode_basestring(text))
+    quoted = encode_basestring(text)
+    if quoted.isascii() and "\x7f" not in quoted:
+        return quoted
+    return _UNSEEN.sub(lambda match: encode_basestring_ascii(match[0])[1:-1], quoted)
 
 
 def _print(value: Any, indent: str, used: int) -> str:
     """Print *value*; *used* columns of its first line are taken already."""
-    if not isinstance(value, Mapping | list | tuple):
+    if isinstance(value, str) or not isinstance(value, _CONTAINERS):
         return _leaf(value)
     if _only_numbers(value):
         return "[" + ", ".join(map(_leaf, value)) + "]"
@@ -59,14 +62,14 @@ def _print(value: Any, indent: str, used: int) -> str:
 
 def _flat(value: Any, room: int) -> str | None:
     """Return *value* on one line, None where that takes more than *room* columns."""
+    if isinstance(value, str) or not isinstance(value, _CONTAINERS):
+        text = "" if isinstance(value, str) and len(value) >= room else _leaf(value)
+        return text if text and len(text) <= room else None
     if isinstance(value, Mapping):
         opening, closing, heads = "{", "}", [_name(key) + ": " for key in value]
         members = list(value.values())
-    elif isinstance(value, list | tuple):
-        opening, closing, heads, members = "[", "]", [""] * len(value), list(value)
     else:
-        text = _leaf(value) if not isinstance(value, str) or len(value) < room else ""
-        return text if text and len(text) <= room else None
+        opening, closing, heads, members = "[", "]", [""] * len(value), list(value)
     parts: list[str] = []
     for head, member in zip(heads, members, strict=True):
         room -= len(head) + 2
@@ -102,6 +105,7 @@ def _only_numbers(value: Any) -> bool:
     return isinstance(value, list | tuple) and bool(value) and all(type(item) in (int, float) for item in value)
 
 
+_CONTAINERS = (dict, list, tuple, Mapping)
 _UNSEEN = re.compile(
     # Controls, line and paragraph separators, lone surrogates, noncharacters.
     "[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufdd0-\ufdef\ufff9-\ufffb\ufffe\uffff"

@@ -17,7 +17,7 @@ _REFS = ("$ref", "$dynamicRef")
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One subschema: where it lies, where it applies and what its references count from."""
+    """One subschema: where it lies, where it applies (below a test all is test) and what its references count from."""
 
     schema: Schema
     path: Steps
@@ -58,7 +58,8 @@ class SchemaTree:
                 self._resources[f"{base}#{node.schema[word]}"] = node.schema
         for child in children(node.schema):
             if isinstance(child.schema, dict):
-                self._enter(Node(child.schema, (*node.path, *child.steps), child.role, base))
+                role = Role.TEST if node.role is Role.TEST else child.role
+                self._enter(Node(child.schema, (*node.path, *child.steps), role, base))
 
     def targets(self, schema: Schema) -> list[Schema]:
         """Return the schemas that a schema's own references lead to; those of the metaschemas are left out."""

@@ -38,6 +38,7 @@ _ANY_LITERAL = "|".join(re.escape(literal) for literal in sorted({x for shape in
 # After a boundary, or after an escape: in `\nsk-…` the letter n comes before the secret.
 _LITERAL = re.compile(f"[^a-z0-9](?:[bfnrt]|u[0-9a-f]{{4}})?(?:{_ANY_LITERAL})")
 _HIDDEN = re.compile(r"\\(?:/|u00[2-7])")
+_ESCAPABLE = re.compile("[^A-Za-z0-9._~-]")
 _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _JSON_ESCAPE = re.compile(
     r'\\(?:(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|u([0-9A-Fa-f]{4})|(["\\/bfnrt]))'
@@ -83,6 +84,8 @@ class Finder:
     def __init__(self, known: Iterable[str] = (), patterns: tuple[re.Pattern[str], ...] = ()) -> None:
         known = tuple(known)
         self._known = {form: value for value in known for form in _spellings(value)}
+        # However often a value is escaped, this part of it stays as it is.
+        self._parts = {max(_ESCAPABLE.split(value), key=len) for value in known}
         self._encoded = {core for value in known for core in _base64_cores(value)}
         self._patterns = patterns
 
@@ -90,7 +93,7 @@ class Finder:
         """Tell quickly whether *text*, as it is on the wire, may hold a secret; False is certain."""
         if self._patterns or _HIDDEN.search(text) or ("://" in text and URL_PASSWORD.pattern.search(text)):
             return True
-        if any(form in text for form in self._known) or any(core in text for core in self._encoded):
+        if any(part in text for part in self._parts) or any(core in text for core in self._encoded):
             return True
         # A stream says the same words with every event: each is looked at once.
         return any(map(_suspicious_word, {text[max(0, start - _CONTEXT) : end] for start, end in _long_words(text)}))
@@ -160,11 +163,7 @@ def _suspicious_word(word: str) -> bool:
     low = f" {word.lower()}"
     if _LITERAL.search(low) or "-----" in low or ("%" in low and _PERCENT.search(low)):
         return True
-    return any(_worth_reading(f" {decoded.lower()}") for _, decoded in _decoded_runs(word))
-
-
-def _worth_reading(low: str) -> bool:
-    return bool(_LITERAL.search(low)) or "private key" in low or "%" in low or "\\" in low
+    return next(_decoded_runs(word), None) is not None
 
 
 def _decoded_runs(text: str) -> Iterator[tuple[re.Match[str], str]]:

@@ -119,6 +119,7 @@ SHAPES = (
     _key("pypi token", "pypi-AgE", tail="[A-Za-z0-9_-]{30,300}"),
     _key("organisation id", "org-", tail="[A-Za-z0-9]{20,32}", left=_STRICT),
     _key("project id", "proj_", tail="[A-Za-z0-9]{16,40}", left=_STRICT),
+    _key("user id", "user-", tail="[A-Za-z0-9]{24}", left=_STRICT),
     _shape("jwt", "eyj", _LEFT + r"eyJ[A-Za-z0-9_-]{8,4096}(?:\.[A-Za-z0-9_-]{0,16384}){2,4}", _jwt),
     _shape(
         "bearer token",

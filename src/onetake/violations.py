@@ -90,6 +90,8 @@ def _faults(errors: Iterable[ValidationError], tree: SchemaTree) -> list[Fault]:
             found += _of_union(place, [_faults(branch, tree) for branch in branches], _tag(error, tree))
         elif kind.name in ("additionalProperties", "unevaluatedProperties"):
             found += [Fault((*place, key), kind.name, "no other key", error) for key in kind.as_dict()["unexpected"]]
+        elif kind.name == "falseSchema" and error.evaluation_path[-1:] == ["additionalProperties"]:
+            found += [Fault((*place, key), kind.name, "no other key", error) for key in error.instance]
         elif kind.name == "required":
             found.append(Fault((*place, kind.as_dict()["property"]), "required", "required key", error))
         elif kind.name == "propertyNames":

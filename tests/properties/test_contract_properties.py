@@ -41,7 +41,19 @@ SCALARS = [
 def samples(draw, depth=3):
     kinds = [scalar, described_object] if depth > 0 else [scalar]
     if depth > 1:
-        kinds += [array, tuple_, mapping, shared, extended, overlapping, refined, tagged, conditional, dependent, patterned]
+        kinds += [
+            array,
+            tuple_,
+            mapping,
+            shared,
+            extended,
+            overlapping,
+            refined,
+            tagged,
+            conditional,
+            dependent,
+            patterned,
+        ]
         kinds += [recursive, required_only]
     return draw(st.sampled_from(kinds))(draw, depth - 1)
 

@@ -86,6 +86,34 @@ def test_a_renamed_file_is_still_found(store, folder):
     assert names_in(folder) == [f"chat-gpt-5-{ONE[:16]}.json"]
 
 
+def test_a_name_that_a_tool_gives_in_the_last_moment_is_taken(store, folder, monkeypatch):
+    store.add(ONE, 0, b"1", "chat")
+    link = os.link
+
+    def link_too_late(temp, path):
+        Path(path).write_bytes(b"a tool's")
+        link(temp, path)
+
+    monkeypatch.setattr(os, "link", link_too_late)
+    assert not store.add(TWO, 0, b"2", "chat")
+    assert store.get(TWO, 0) == b"a tool's"
+    assert len(names_in(folder)) == 2
+
+
+def test_a_file_that_is_never_where_it_was_listed_is_an_error_and_not_absent(store, folder, monkeypatch):
+    store.add(ONE, 0, b"1", "chat")
+    real = os.open
+
+    def open_elsewhere(path, *given):
+        if str(path).endswith(".json"):
+            raise FileNotFoundError(path)
+        return real(path, *given)
+
+    monkeypatch.setattr(os, "open", open_elsewhere)
+    with pytest.raises(StoreError, match=rf"chat-{ONE[:16]}\.json: cannot be read: it is renamed all the time"):
+        store.get(ONE, 0)
+
+
 def test_names_skips_what_is_no_entry(store, folder):
     store.add(ONE, 0, b"1", "chat")
     store.add_side(f"_schemas/{TWO}.json", b"{}")
@@ -220,6 +248,7 @@ def test_br_132_crlf_conversion_of_sidecars_is_undone_where_the_digest_proves_it
         store.get_side(name)
 
 
+# A kill during a write leaves whole entries only: `test_kill_9_loses_nothing_that_was_kept` above.
 def test_br_094_two_requests_of_one_label_never_share_a_file(store, folder):
     assert store.add(ONE, 0, b"answer one", "chat-model")
     assert store.add(TWO, 0, b"answer two", "chat-model")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+from pathlib import Path
 
 import pytest
 
@@ -91,3 +92,32 @@ def test_a_lock_is_held_where_there_is_a_folder(tmp_path):
     for _ in range(2):
         with files.locked(tmp_path) as held:
             assert held is (os.name != "nt")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="folders are never locked here")
+def test_where_folders_cannot_be_locked_the_name_alone_decides(tmp_path, monkeypatch):
+    import fcntl
+
+    monkeypatch.setattr(fcntl, "flock", fails(errno.ENOLCK))
+    one, other = DirectoryStore(tmp_path / "cassette"), DirectoryStore(tmp_path / "cassette")
+    for turn in range(5):
+        assert one.add(KEY, turn, b"first", "chat")
+        assert not other.add(KEY, turn, b"second", "chat")
+        assert other.get(KEY, turn) == b"first"
+    assert len(one.names()) == 5
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="needs /proc, where files tell no size")
+def test_a_file_is_read_to_its_end_whatever_size_it_tells():
+    found = files.read(Path("/proc/self/status"))
+    assert found is not None
+    assert found.startswith(b"Name:")
+    assert b"nonvoluntary_ctxt_switches" in found
+
+
+def test_links_are_told_apart_where_the_system_cannot_refuse_them(tmp_path, temp, monkeypatch):
+    (tmp_path / "link").symlink_to(temp)
+    monkeypatch.setattr(files, "_NO_FOLLOW", 0)
+    with pytest.raises(OSError, match="symbolic link"):
+        files.read(tmp_path / "link")
+    assert files.read(temp) == b"whole"

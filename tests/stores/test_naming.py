@@ -93,6 +93,7 @@ def test_what_is_no_key_is_refused(key):
         ("chat", "модель", "chat"),
         ("chat", "a" * 19 + "-" + "b" * 60, "chat-" + "a" * 19 + "-" + "b" * 15),
         ("nul.x", "", "nul-x"),
+        ("", "NUL", "nul"),
         ("", "...", ""),
     ],
 )

@@ -10,9 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-if sys.platform != "win32":
-    import fcntl
-
 _BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 # A pipe in an entry's place must not hold its reader for ever.
@@ -148,26 +145,39 @@ def locked(folder: Path) -> Iterator[bool]:
     Yields:
         True while it is held; False where there is no folder, or the platform or file system has no such lock.
     """
-    if sys.platform == "win32":
-        yield False
-        return
     try:
-        descriptor = os.open(folder, os.O_RDONLY)
+        descriptor = None if sys.platform == "win32" else os.open(folder, os.O_RDONLY)
     except FileNotFoundError:
+        descriptor = None
+    if descriptor is None:
         yield False
         return
     try:
         yield _lock(descriptor)
     finally:
         # A child that was forked meanwhile shares the descriptor: closing ours alone would leave it locked.
-        with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_UN)
+        _unlock(descriptor)
         os.close(descriptor)
 
 
-def _lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-    except OSError:
+if sys.platform == "win32":
+
+    def _lock(descriptor: int) -> bool:
         return False
-    return True
+
+    def _unlock(descriptor: int) -> None:
+        return
+
+else:
+    import fcntl
+
+    def _lock(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError:
+            return False
+        return True
+
+    def _unlock(descriptor: int) -> None:
+        with suppress(OSError):  # It was never locked.
+            fcntl.flock(descriptor, fcntl.LOCK_UN)

@@ -60,7 +60,7 @@ def entry_name(key: str, ordinal: int, label: str = "") -> str:
         StoreError: One of them is not of that shape.
     """
     digits, number = slot(key, ordinal)
-    if not _LABEL.fullmatch(label) or _is_reserved(label):
+    if not _LABEL.fullmatch(label) or _is_reserved(f"{label}-"):
         raise StoreError(f"no label of an entry: {label!r}")
     return (f"{label}-" if label else "") + digits + (f"-{number}" if number else "") + ".json"
 
@@ -107,7 +107,7 @@ def label(operation: str, model: str) -> str:
     words = f"{operation}-{_bare(model)}".lower()
     words = re.sub(r"[^a-z0-9._-]+", "-", _ID.sub("", words))
     words = re.sub(r"([._-])[._-]+", r"\1", words)[:_LONGEST_LABEL].strip("._-")
-    return words.replace(".", "-", 1) if _is_reserved(words) else words
+    return words.replace(".", "-", 1) if _is_reserved(f"{words}-") else words
 
 
 def _bare(model: str) -> str:

@@ -6,11 +6,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from onetake.testing.dialects import DialectCase, DialectConformance
+    from onetake.testing.provider import Provider
     from onetake.testing.stores import StoreConformance
 
-__all__ = ["StoreConformance"]
+__all__ = ["DialectCase", "DialectConformance", "Provider", "StoreConformance"]
 
-_HOMES = {"StoreConformance": "onetake.testing.stores"}
+_HOMES = {
+    "DialectCase": "onetake.testing.dialects",
+    "DialectConformance": "onetake.testing.dialects",
+    "Provider": "onetake.testing.provider",
+    "StoreConformance": "onetake.testing.stores",
+}
 
 
 def __getattr__(name: str) -> Any:
