@@ -30,7 +30,7 @@ def test_a_wrong_word_is_refused_with_the_nearest_and_the_path(schema, told):
 
 
 def test_own_words_annotations_and_right_words_pass():
-    schema = dict.fromkeys([*KEYWORDS, "x-owner"], {}) | {"type": ["string", "null"], "format": "uuid"}
+    schema = dict.fromkeys([*KEYWORDS, "x-owner"], 1) | {"type": ["string", "null"], "format": "uuid"}
     check_words(schema, (), formats=True)
 
 
@@ -83,7 +83,7 @@ def test_array_items_beside_prefix_items_are_refused():
 def test_what_is_no_json_is_refused():
     circle = {}
     circle["not"] = circle
-    for schema in ({"maximum": float("nan")}, {"enum": {1, 2}}, circle):
+    for schema in ({"maximum": float("nan")}, {"enum": {1, 2}}, {"title": "\ud800"}, circle):
         with pytest.raises(UsageError, match="no JSON"):
             modern(schema)
 

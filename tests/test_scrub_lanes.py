@@ -56,7 +56,7 @@ def test_ids_that_come_with_every_event_do_not_run_together():
 
 
 def test_escapes_around_a_split_secret_keep_their_spelling():
-    first, second = r'{"t": "é\u00e9\n%s"}' % KEY[:9], r'{"t": "%s\"\u00e9"}' % KEY[9:]
+    first, second = r'{"t": "é\u00e9\n' + KEY[:9] + '"}', '{"t": "' + KEY[9:] + r'\"\u00e9"}'
     assert rewritten(first, second) == r'{"t": "é\u00e9\n<openai key>"}{"t": "\"\u00e9"}'
 
 
@@ -89,7 +89,7 @@ def test_declared_numbers():
 def test_the_name_of_a_place_holds_no_secret():
     assert without_secrets(f'$.users["{KEY}"].x', Finder()) == '$.users["[openai key]"].x'
     found = edits([document(json.dumps({KEY: {"api_key": "v"}}), range(99), Search(Finder()))], Finder())
-    assert [edit.where for edit in found] == ['$["[openai key]"]', '$["[openai key]"].api_key']
+    assert [edit.where for edit in found] == ["$.[openai key]", "$.[openai key].api_key"]
 
 
 def test_a_whole_secret_has_the_kind_of_its_shape():

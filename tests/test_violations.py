@@ -81,7 +81,7 @@ TAGGED = {
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
-        ({"kind": "a", "n": 1, "m": 2, "o": 3}, ["$.o: expected one of 1, found 3"]),
+        ({"kind": "a", "n": 1, "m": 2, "o": 3}, ["$.o: expected 1, found 3"]),
         ({"kind": "b", "n": 1}, ["$.n: expected string, found 1"]),
         ({"kind": "c", "n": 1, "zz": 1}, ["$.n: expected string, found 1", "$.zz: expected no other key, found 1"]),
         ({"kind": "d", "n": 1}, ['$.kind: expected "a" or one of "b", "c", found "d"']),
@@ -98,7 +98,7 @@ def test_the_discriminator_picks_the_branch(answer, told):
 
 def test_the_discriminator_wins_over_the_fewest_errors():
     answer = {"kind": "a", "n": "x", "m": "x", "o": "x"}
-    told = ['$.m: expected integer, found "x"', '$.n: expected integer, found "x"', '$.o: expected one of 1, found "x"']
+    told = ['$.m: expected integer, found "x"', '$.n: expected integer, found "x"', '$.o: expected 1, found "x"']
     assert check(TAGGED | {"discriminator": {"propertyName": "kind"}}, answer) == told
 
 

@@ -24,7 +24,13 @@ class Scope:
 
 
 _scope: ContextVar[Scope | None] = ContextVar("onetake_scope", default=None)
-_inside: ContextVar[bool] = ContextVar("onetake_inside", default=False)
+class _Inside:
+    """One live call under way; what was started during it may outlive it, and then is no longer inside."""
+
+    under_way = True
+
+
+_inside: ContextVar[_Inside | None] = ContextVar("onetake_inside", default=None)
 _open: list[Scope] = []
 _lock = threading.Lock()
 
@@ -66,7 +72,8 @@ def engine_for(method: str, url: str) -> Engine | None:
     Raises:
         InteractionNotFound: Sessions are open side by side and nothing says which of them this thread belongs to.
     """
-    if _inside.get():
+    call = _inside.get()
+    if call is not None and call.under_way:
         return None
     scope = _scope.get()
     if scope is None:
@@ -79,10 +86,12 @@ def engine_for(method: str, url: str) -> Engine | None:
 @contextmanager
 def inside() -> Iterator[None]:
     """Mark a live call as under way here, so that a client below the one that was intercepted is left alone."""
-    token = _inside.set(True)
+    call = _Inside()
+    token = _inside.set(call)
     try:
         yield
     finally:
+        call.under_way = False
         _inside.reset(token)
 
 
@@ -121,12 +130,18 @@ def _chain(scope: Scope | None) -> Iterator[Scope]:
         scope = scope.parent
 
 
-def _under(scope: Scope, call: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    token = _scope.set(scope)
+def _under(scope: Scope | None, inside: _Inside | None, call: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    tokens = _scope.set(scope), _inside.set(inside)
     try:
         return call(*args, **kwargs)
     finally:
-        _scope.reset(token)
+        _scope.reset(tokens[0])
+        _inside.reset(tokens[1])
+
+
+def _carried(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what runs a call in another thread as part of the session, and of the live call, that it is started in."""
+    return partial(_under, _scope.get() or _end_of_chain(list(_open)), _inside.get(), call)
 
 
 def _carry_into_threads() -> None:
@@ -137,14 +152,12 @@ def _carry_into_threads() -> None:
 
     @wraps(start)
     def start_here(self: threading.Thread) -> None:
-        scope = _scope.get() or _end_of_chain(_open)
-        if scope is not None:
-            self.run = partial(_under, scope, self.run)  # type: ignore[method-assign]
+        self.run = _carried(self.run)  # type: ignore[method-assign]
         start(self)
 
+    @wraps(submit)
     def submit_here(self: ThreadPoolExecutor, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        scope = _scope.get() or _end_of_chain(_open)
-        return submit(self, fn, *args, **kwargs) if scope is None else submit(self, _under, scope, fn, *args, **kwargs)
+        return submit(self, _carried(fn), *args, **kwargs)
 
     start_here._onetake = True  # type: ignore[attr-defined]
     threading.Thread.start = start_here  # type: ignore[method-assign]

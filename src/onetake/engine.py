@@ -90,21 +90,17 @@ class Engine:
             raise self.refuse(misses.closed(request, self.cassette.place, self.policy))
         asked = self._identify(request, self.policy.contracts if contracts is None else contracts)
         with self._lock:
-            self.requests.append(request)
             turn = self._turns.setdefault(asked.key, Turn())
-        if self.policy.repeats is Repeats.SAME:
-            return self._begin_same(asked, turn, flow, client)
-        with self._lock:
-            ordinal = turn.hold()
+        step: Replay | Live | Wait | None = None
         try:
-            step = self._step(asked, ordinal, flow, client)
-        except BaseException:
-            with self._lock:
-                turn.let_go(ordinal)
-            raise
-        if isinstance(step, Replay):
-            with self._lock:
-                turn.use(ordinal)
+            if self.policy.repeats is Repeats.SAME:
+                step = self._begin_same(asked, turn, flow, client)
+            else:
+                step = self._begin_next(asked, turn, flow, client)
+        finally:
+            if not isinstance(step, Wait):  # a caller that waits begins again
+                with self._lock:
+                    self.requests.append(request)
         return step
 
     def judge(self, call: Live, response: Response) -> Judged:
@@ -174,6 +170,20 @@ class Engine:
             asked.scrubbed = asked.scrubbing.request(request)
             asked.key = keyer.key(asked.scrubbed, days)
         return asked
+
+    def _begin_next(self, asked: Asked, turn: Turn, flow: Flow, client: str) -> Replay | Live:
+        with self._lock:
+            ordinal = turn.hold()
+        try:
+            step = self._step(asked, ordinal, flow, client)
+        except BaseException:
+            with self._lock:
+                turn.let_go(ordinal)
+            raise
+        if isinstance(step, Replay):
+            with self._lock:
+                turn.use(ordinal)
+        return step
 
     def _begin_same(self, asked: Asked, turn: Turn, flow: Flow, client: str) -> Replay | Live | Wait:
         while True:

@@ -77,7 +77,7 @@ _SECRET_HEADERS = frozenset(
 )
 # fmt: on
 _DEFAULT_PORTS = {"http": "80", "https": "443", "ws": "80", "wss": "443"}
-_ORIGIN = re.compile(r"([a-z][a-z0-9+.-]*)://(\[[0-9a-f:.]+\]|[^/?#@:\[\]\s]+)(?::([0-9]+|\*))?")
+_ORIGIN = re.compile(r"([a-z][a-z0-9+.-]*)://(\[[0-9a-f:.]+\]|[^/?#@:\[\]\s*]+)(?::([0-9]+|\*))?")
 _BODY_HEADERS = frozenset(("content-encoding", "content-type"))
 _AUTHORITY = re.compile("[^/?]*")
 _HEADER_NAME = re.compile(r"[a-z0-9!#$%&'+.^_`|~-]+\*?")

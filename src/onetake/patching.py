@@ -1,9 +1,8 @@
-"""Patch every client that the program has imported, and those that it imports later, once per process."""
+"""Patch every client that the program has imported, and those that it imports later."""
 
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import sys
 from collections.abc import Sequence
 from functools import cache
@@ -13,7 +12,6 @@ from types import ModuleType
 from typing import Any
 
 _BUILT_IN = {"httpx": "onetake.adapters.httpx", "httpx2": "onetake.adapters.httpx"}
-_done: set[str] = set()
 _lock = RLock()
 
 
@@ -29,23 +27,37 @@ def _adapters() -> dict[str, str]:
 def install() -> None:
     """Intercept every known client from now on; calls outside a session go out untouched.
 
+    Every session does this anew: a tool that puts a client's methods back as it found them may have taken ours away.
+
     Raises:
         AdapterError: A client is installed in a version that its adapter does not know.
     """
     with _lock:
-        for name in _adapters():
-            if name in sys.modules:
-                _patch(name)
         if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
             sys.meta_path.insert(0, _Finder())
+    for name in _adapters():
+        if name in sys.modules:
+            # Through the import system, which waits for a module that another thread is just importing.
+            _patch(importlib.import_module(name))
 
 
-def _patch(name: str) -> None:
+def rival() -> str:
+    """Name a tool that answers beside us for a client that the program has imported: respx, pytest-httpx; or nothing.
+
+    Adapters whose client has such tools say so by a function `rival(module)` of their own.
+    """
+    for name, place in _adapters().items():
+        find = getattr(sys.modules.get(place), "rival", None)
+        if name in sys.modules and find is not None and (found := find(sys.modules[name])):
+            return f"{found} (on {name})"
+    return ""
+
+
+def _patch(module: ModuleType) -> None:
+    adapter = importlib.import_module(_adapters()[module.__name__])
+    # Nothing is imported under the lock: a thread that ends its own import of a client waits for it.
     with _lock:
-        if name in _done:
-            return
-        importlib.import_module(_adapters()[name]).patch(sys.modules[name])
-        _done.add(name)
+        adapter.patch(module)
 
 
 class _Finder:
@@ -53,7 +65,7 @@ class _Finder:
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         """Find a known client's spec by the other finders and have its loader patch afterwards."""
-        if name not in _adapters() or name in _done:
+        if name not in _adapters():
             return None
         spec = next(
             (
@@ -89,4 +101,4 @@ class _Loader:
             module.__spec__.loader = self._real
         module.__loader__ = self._real
         self._real.exec_module(module)
-        _patch(module.__name__)
+        _patch(module)

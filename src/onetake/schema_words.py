@@ -100,10 +100,10 @@ def modern(schema: Mapping[str, Any]) -> Schema:
     `items` or, where they meant nothing, go; `dependencies` become `dependentRequired` and `dependentSchemas`.
 
     Raises:
-        UsageError: It is no JSON, or refers to itself as a Python object.
+        UsageError: It is no JSON, holds a lone surrogate, or refers to itself as a Python object.
     """
     try:
-        copied: Schema = strictjson.loads(json.dumps(dict(schema), allow_nan=False))
+        copied: Schema = strictjson.loads(json.dumps(dict(schema), allow_nan=False, ensure_ascii=False).encode())
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(f"the schema is no JSON: {error}") from None
     _modernise(copied)

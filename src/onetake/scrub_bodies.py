@@ -83,33 +83,33 @@ def _stream(chunk: Chunk, search: Search, clean: bool) -> list[Document] | None:
     if chunk.content_type.startswith("text/event-stream") or _SSE_START.match(text):
         lines = list(_sse(text))
     elif text.lstrip()[:1] == "{" and ("}\n{" in text or "}\r\n{" in text):
-        lines = [[match.span()] for match in _LINE.finditer(text)]
+        lines = [([match.span()], False) for match in _LINE.finditer(text)]
     else:
         return None
-    return [_joined(text, one, search, clean) for one in lines]
+    return [_joined(text, spans, search, clean=clean, joins=joins) for spans, joins in lines]
 
 
-def _sse(text: str) -> Iterator[list[tuple[int, int]]]:
-    """Yield where the data of every event is, and every other line. (`events` does not tell where data lies.)"""
+def _sse(text: str) -> Iterator[tuple[list[tuple[int, int]], bool]]:
+    """Yield where the data of every event is, with True, and every other line. (`events` does not tell where.)"""
     data: list[tuple[int, int]] = []
     for found in _SSE_LINE.finditer(text):
         if found.lastgroup == "data":
             data.append(found.span("data"))
         elif found.lastgroup == "other":
-            yield [found.span()]
+            yield [found.span()], False
         elif data:
-            yield data
+            yield data, True
             data = []
     if data:
-        yield data
+        yield data, True
 
 
-def _joined(text: str, lines: list[tuple[int, int]], search: Search, clean: bool) -> Document:
+def _joined(text: str, lines: list[tuple[int, int]], search: Search, *, clean: bool, joins: bool) -> Document:
     if len(lines) == 1:
         start, end = lines[0]
-        return document(text[start:end], range(start, end + 1), search, clean=clean)
+        return document(text[start:end], range(start, end + 1), search, clean=clean, joins=joins)
     origin = [at for start, end in lines for at in range(start, end + 1)]
-    return document("\n".join(text[start:end] for start, end in lines), origin, search, clean=clean)
+    return document("\n".join(text[start:end] for start, end in lines), origin, search, clean=clean, joins=joins)
 
 
 def _form(text: str, finder: Finder) -> Iterator[Edit]:

@@ -11,7 +11,7 @@ from urllib.parse import unquote, unquote_plus
 from onetake.keyurl import credential_names
 from onetake.model import Headers, Request
 from onetake.secret_finder import PLACEHOLDER
-from onetake.secret_shapes import CREDENTIAL_HEADERS, QUERY_NAMES, STAND_INS, is_credential_header
+from onetake.secret_shapes import CREDENTIAL_HEADERS, QUERY_NAMES, SCHEME, STAND_INS, is_credential_header
 
 _SHORTEST_VALUE = 8
 _USER = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)([^/?#@\s]*)@")
@@ -95,11 +95,12 @@ def _header_values(name: str, value: str) -> Iterator[str]:
     if value.startswith("AWS4-"):
         yield from _SIGNED.findall(value)
         return
-    scheme, space, rest = value.strip().partition(" ")
-    yield rest.strip() if space else scheme
-    if scheme.lower() == "basic":
+    scheme = SCHEME.match(value)
+    secret = value[scheme.end() :] if scheme else value
+    yield secret.strip()
+    if scheme and scheme[0].lower().startswith("basic"):
         try:
-            yield base64.b64decode(rest, validate=True).decode().partition(":")[2]
+            yield base64.b64decode(secret, validate=True).decode().partition(":")[2]
         except (binascii.Error, ValueError):
             return
 

@@ -11,13 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from onetake.jsonpath import Path
-from onetake.scrub_json import Number, Place, Role, offsets, places, token_spans
+from onetake.scrub_json import Lane, Number, Place, Role, offsets, places, token_spans
 from onetake.secret_finder import PLACEHOLDER, Finder, Hit, merged
-from onetake.secret_shapes import is_secret_name
+from onetake.secret_shapes import SCHEME, is_secret_name
 
-_SCHEME = re.compile(r"(?i:bearer|basic|token|apikey|key|bot|digest|negotiate)\s+")
 _BROKEN_FIELD = re.compile(r'"([\w-]{3,40})"\s*:\s*"([^"\\\r\n]+)')
-_TEXT_LANE = ("text",)
 _WHOLE = re.compile("[a-z][a-z0-9+.-]*://")
 
 
@@ -66,7 +64,7 @@ class _Cut:
     hit: Hit | None
 
 
-def document(text: str, origin: Sequence[int], search: Search, *, clean: bool = False) -> Document:
+def document(text: str, origin: Sequence[int], search: Search, *, clean: bool = False, joins: bool = True) -> Document:
     """Make a document: JSON where it is one, else plain text.
 
     Args:
@@ -74,6 +72,7 @@ def document(text: str, origin: Sequence[int], search: Search, *, clean: bool = 
         origin: Where it is in the body.
         search: What is looked for.
         clean: True where the body is known to hold no secret in one piece.
+        joins: Whether a plain text goes on in the next one; JSON does, by its paths.
     """
     if text.lstrip()[:1] in ("{", "[", '"'):
         try:
@@ -85,7 +84,8 @@ def document(text: str, origin: Sequence[int], search: Search, *, clean: bool = 
             )
         except ValueError:
             pass
-    return Document(text, origin, [Place(0, _TEXT_LANE, text, Role.SEARCHED)], False)
+    lane: Lane = () if joins else (("", str(origin[0])),)
+    return Document(text, origin, [Place(0, lane, text, Role.SEARCHED)], False)
 
 
 def edits(documents: Sequence[Document], finder: Finder, *, clean: bool = False) -> list[Edit]:
@@ -167,7 +167,7 @@ def _alone(one: Document, place: Place, finder: Finder, clean: bool) -> list[Hit
     if place.role in (Role.SEARCHED, Role.FIELD):
         broken = [] if one.is_json else list(_broken_fields(place.text))
         return broken if clean else [*finder.find(place.text), *broken]
-    scheme = _SCHEME.match(place.text)
+    scheme = SCHEME.match(place.text)
     start, end = scheme.end() if scheme else 0, len(place.text)
     if start == end or PLACEHOLDER.fullmatch(place.text, start):
         return []

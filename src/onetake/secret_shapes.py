@@ -214,6 +214,9 @@ STAND_INS = _words(
 )
 """What people send where no key is needed: not a value to hunt for in bodies."""
 
+SCHEME = re.compile(r"(?i:bearer|basic|token|apikey|key|bot|digest|negotiate)\s+")
+"""What may stand before the credential in the value of a header; it is kept."""
+
 _CREDENTIAL_WORDS = _words("auth authorization authentication key apikey token secret password credential")
 
 

@@ -14,7 +14,7 @@ from onetake.cassette import Cassette
 from onetake.contract import as_contracts
 from onetake.decide import Action, Found, decide
 from onetake.engine import Engine
-from onetake.errors import Refusal
+from onetake.errors import AdapterError, Refusal
 from onetake.key import Keyer
 from onetake.ledger import Expected, Ledger
 from onetake.model import Entry, Mode, Repeats, Request
@@ -149,9 +149,11 @@ class Session:
 
         Raises:
             Refusal: The first that nobody expected or handled, unless an error is on its way.
+            AdapterError: No call came here, and a tool that answers for a client is active beside us.
         """
         left = self._ledger.open
         if error is None and not left:
+            self._check_rival()
             self._end_making()
         if not left or error in left:
             return
@@ -175,6 +177,14 @@ class Session:
             self._made_here = True
             self._marker.parent.mkdir(parents=True, exist_ok=True)
             self._marker.touch()
+
+    def _check_rival(self) -> None:
+        """Name the tool that may have taken every call, so that a test which records nothing does not just pass."""
+        asks = decide(self.mode, Found.ABSENT, being_made=False) is not Action.PASS
+        if asks and not self._engine.requests and (rival := patching.rival()):
+            raise AdapterError(
+                f"{rival} and onetake are both active and no call came to onetake: take one of them out of this test"
+            )
 
     def _end_making(self) -> None:
         if self._records and self._being_made:

@@ -25,6 +25,8 @@ class Ending(StrEnum):
     """The caller closed it before."""
     FAILED = "failed"
     """Reading raised an error."""
+    INTERRUPTED = "interrupted"
+    """Its caller was cancelled or stopped in the middle."""
 
 
 class Watch:
@@ -125,7 +127,7 @@ class Watch:
             return Cut.NO
         if ended is Ending.FAILED:
             return Cut.PROVIDER
-        if ended is Ending.LEFT:
+        if ended in (Ending.LEFT, Ending.INTERRUPTED):
             return Cut.NO if self.complete and not unfinished else Cut.LEFT
         short = self._declared is not None and self._received < self._declared
         return Cut.PROVIDER if short or unfinished else Cut.NO

@@ -47,8 +47,13 @@ def excerpt(value: Any, room: int = EXCERPT) -> str:
 
 def violations(found: Iterable[tuple[Sequence[str | int], str, str]]) -> tuple[Violation, ...]:
     """Return violations of (path steps, expected, found), sorted by path, each once."""
-    told = {(tuple((isinstance(at, str), at) for at in steps), *words): steps for steps, *words in found}
-    return tuple(Violation(jsonpath.show(tuple(told[key])), key[1], key[2]) for key in sorted(told))
+    told = {
+        (tuple((isinstance(at, str), at) for at in steps), expected, what): Violation(
+            jsonpath.show(tuple(steps)), expected, what
+        )
+        for steps, expected, what in found
+    }
+    return tuple(told[key] for key in sorted(told))
 
 
 def explain(errors: Iterable[ValidationError], tree: SchemaTree, value: Any) -> tuple[Violation, ...]:
@@ -76,7 +81,8 @@ def _is_echo(fault: Fault, faults: list[Fault], tree: SchemaTree) -> bool:
     if fault.keyword != "unevaluatedProperties":
         return False
     place = fault.steps[:-1]
-    others = [other for other in faults if other.keyword != fault.keyword and other.steps[: len(place)] == place]
+    below = (other for other in faults if other.steps[: len(place)] == place)
+    others = any(other.keyword != fault.keyword or other.steps[:-1] != place for other in below)
     holder = tree.follow(fault.error.evaluation_path[:-1]) if others else None
     return holder is not None and survey(tree, holder).covers(str(fault.steps[-1]))
 
@@ -90,7 +96,7 @@ def _faults(errors: Iterable[ValidationError], tree: SchemaTree) -> list[Fault]:
             found += _of_union(place, [_faults(branch, tree) for branch in branches], _tag(error, tree))
         elif kind.name in ("additionalProperties", "unevaluatedProperties"):
             found += [Fault((*place, key), kind.name, "no other key", error) for key in kind.as_dict()["unexpected"]]
-        elif kind.name == "falseSchema" and error.evaluation_path[-1:] == ["additionalProperties"]:
+        elif kind.name == "falseSchema" and isinstance(error.instance, dict) and _refuses_all_keys(error, tree):
             found += [Fault((*place, key), kind.name, "no other key", error) for key in error.instance]
         elif kind.name == "required":
             found.append(Fault((*place, kind.as_dict()["property"]), "required", "required key", error))
@@ -100,6 +106,12 @@ def _faults(errors: Iterable[ValidationError], tree: SchemaTree) -> list[Fault]:
         else:
             found.append(Fault(place, kind.name, _words(error), error))
     return found
+
+
+def _refuses_all_keys(error: ValidationError, tree: SchemaTree) -> bool:
+    """Tell the keyword from a property of its name: only a keyword lies in a schema."""
+    *holder, word = error.evaluation_path or [""]
+    return word == "additionalProperties" and tree.follow(holder) is not None
 
 
 def _tag(error: ValidationError, tree: SchemaTree) -> str | None:
@@ -143,7 +155,8 @@ def _words(error: ValidationError) -> str:
 def _options(kind: ValidationErrorKind) -> str:
     options: list[Any] = kind.as_dict()["options"]
     shown = ", ".join(excerpt(option) for option in options[:_OPTIONS])
-    return f"one of {shown}" + (f", … ({len(options)} in all)" if len(options) > _OPTIONS else "")
+    more = f", … ({len(options)} in all)" if len(options) > _OPTIONS else ""
+    return ("one of " if len(options) > 1 else "") + shown + more
 
 
 def _limit(form: str) -> Callable[[ValidationErrorKind], str]:

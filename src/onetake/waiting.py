@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from onetake.steps import Flow
@@ -38,11 +38,20 @@ async def awaited(future: Future[None]) -> None:
 
 
 async def in_thread(call: Callable[..., T], *args: Any) -> T:
-    """Run a blocking call in a thread; once begun it ends, whatever becomes of the caller."""
+    """Run a blocking call in a thread of its own; once begun it ends, whatever becomes of the caller.
+
+    Of its own: the loop's threads may all be taken by callers that wait for just this call.
+    """
     if _trio_runs():
-        done: T = await sys.modules["trio"].to_thread.run_sync(lambda: call(*args))
+        trio = sys.modules["trio"]
+        with trio.CancelScope(shield=True):
+            done: T = await trio.to_thread.run_sync(lambda: call(*args), limiter=trio.CapacityLimiter(1))
         return done
-    finished: T = await sys.modules["asyncio"].to_thread(call, *args)
+    pool = ThreadPoolExecutor(1, thread_name_prefix="onetake")
+    future = pool.submit(call, *args)
+    pool.shutdown(wait=False)
+    asyncio = sys.modules["asyncio"]
+    finished: T = await asyncio.shield(asyncio.wrap_future(future))
     return finished
 
 

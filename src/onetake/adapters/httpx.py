@@ -1,7 +1,11 @@
 """httpx and httpx2: the transports of both are one shape, and a response is built with the module that was asked.
 
 Hooked at `HTTPTransport.handle_request` and `AsyncHTTPTransport.handle_async_request`: the lowest public place that has
-a whole request, below redirects, retries and authentication, so that each hop is an interaction of its own.
+a whole request, below redirects, retries and authentication, so that each hop is an interaction of its own. Transports
+of other classes (`MockTransport`, `ASGITransport`, a program's own) reach no network by themselves and are left alone.
+
+Not kept, because the transport's extensions are not part of an entry: the HTTP version (a replay says HTTP/1.1), a
+reason phrase that is not the usual one, `network_stream`.
 """
 
 from __future__ import annotations
@@ -11,31 +15,53 @@ from functools import wraps
 from types import ModuleType
 from typing import Any
 
-from onetake import active, waiting
+from onetake import active, rivals, waiting
 from onetake.engine import Engine
 from onetake.errors import AdapterError
 from onetake.events import events, framing
 from onetake.misses import left_early
 from onetake.model import Cut, Entry, Request, Response
+from onetake.passage import Passage
 from onetake.steps import Live, Replay, Wait
 from onetake.streams import Ending, Watch
 
-MODULES = ("httpx", "httpx2")
+_HOOKS = (("HTTPTransport", "handle_request"), ("AsyncHTTPTransport", "handle_async_request"))
+_ours: set[object] = set()
 
 
 def patch(module: ModuleType) -> None:
-    """Intercept one of the two modules.
+    """Intercept one of the two modules; where its hooks stand already, nothing changes.
 
     Raises:
         AdapterError: The module has no such transports.
     """
-    try:
-        sync, unsync = module.HTTPTransport, module.AsyncHTTPTransport
-        client = f"{module.__name__} {module.__version__}"
-        sync.handle_request = _sync(module, client, sync.handle_request)
-        unsync.handle_async_request = _async(module, client, unsync.handle_async_request)
-    except AttributeError as error:
-        raise AdapterError(f"{module.__name__} is not a version that onetake can intercept: {error}") from None
+    client = f"{module.__name__} {getattr(module, '__version__', '')}".strip()
+    for (transport, method), make in zip(_HOOKS, (_sync, _async), strict=True):
+        original = getattr(getattr(module, transport, None), method, None)
+        if original is None:
+            raise AdapterError(
+                f"onetake cannot intercept {client}: it has no {transport}.{method}; use a version that has, "
+                "or a newer onetake"
+            )
+        if not _stands(original) and not rivals.over(original):
+            hook = make(module, client, original)
+            _ours.add(hook)
+            setattr(getattr(module, transport), method, hook)
+
+
+def rival(module: ModuleType) -> str:
+    """Name the tool that stands between the module's clients and this adapter; empty where none does."""
+    found = (rivals.over(getattr(getattr(module, transport), method)) for transport, method in _HOOKS)
+    return next(filter(None, found), "") or rivals.respx_on(module.__name__)
+
+
+def _stands(hook: Any) -> bool:
+    """Tell whether a method is our hook, or wraps it (instrumentation does)."""
+    while hook is not None:
+        if hook in _ours:
+            return True
+        hook = getattr(hook, "__wrapped__", None)
+    return False
 
 
 def _sync(module: ModuleType, client: str, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -48,6 +74,7 @@ def _sync(module: ModuleType, client: str, original: Callable[..., Any]) -> Call
             return original(self, request)
         request.read()
         asked = _asked(request)
+        _refuse_rival(module, engine, request, asked)
         while isinstance(step := engine.begin(asked, waiting.here(), client), Wait):
             step.future.result()
         if isinstance(step, Replay):
@@ -55,8 +82,8 @@ def _sync(module: ModuleType, client: str, original: Callable[..., Any]) -> Call
         try:
             with active.inside():
                 response = original(self, _sent(module, request))
-            response.stream = stream = tee(response.stream, engine, step, _watch(response, asked))
-            return _answered(module, response, b"".join(stream)) if _read_whole(step, response) else response
+            response.stream = stream = tee(response.stream, _passage(engine, step, response, asked))
+            return _answered(module, response, _whole(stream)) if _reads_whole(step, response) else response
         except BaseException:
             engine.abandon(step)
             raise
@@ -74,22 +101,30 @@ def _async(module: ModuleType, client: str, original: Callable[..., Any]) -> Cal
             return await original(self, request)
         await request.aread()
         asked = _asked(request)
+        _refuse_rival(module, engine, request, asked)
         while isinstance(step := engine.begin(asked, waiting.task(), client), Wait):
             await waiting.awaited(step.future)
         if isinstance(step, Replay):
             return _replayed(module, engine, step.entry)
+        passage = None
         try:
             with active.inside():
                 response = await original(self, _sent(module, request))
-            response.stream = stream = tee(response.stream, engine, step, _watch(response, asked))
-            if not _read_whole(step, response):
-                return response
-            return _answered(module, response, b"".join([chunk async for chunk in stream]))
+            passage = _passage(engine, step, response, asked)
+            response.stream = stream = tee(response.stream, passage)
+            return _answered(module, response, await _awhole(stream)) if _reads_whole(step, response) else response
         except BaseException:
-            engine.abandon(step)
+            if passage is None:
+                engine.abandon(step)  # a passage ends its call itself, perhaps still in its thread
             raise
 
     return handle_async_request
+
+
+def _refuse_rival(module: ModuleType, engine: Engine, request: Any, asked: Request) -> None:
+    """Refuse a call that respx, which sits below this adapter, would answer: its answer is nobody's recording."""
+    if rivals.respx_takes(module.__name__, request):
+        raise engine.refuse(rivals.refusal("respx", asked))
 
 
 def _asked(request: Any) -> Request:
@@ -115,19 +150,38 @@ def _sent(module: ModuleType, request: Any) -> Any:
     )
 
 
-def _watch(response: Any, asked: Request) -> Watch:
-    return Watch(asked, response.status_code, _headers(response.headers))
+def _passage(engine: Engine, call: Live, response: Any, asked: Request) -> Passage:
+    return Passage(engine, call, Watch(asked, response.status_code, _headers(response.headers)))
 
 
-def _read_whole(call: Live, response: Any) -> bool:
-    """Tell whether a body is read before its caller sees it: where another call's answer may take its place."""
-    return call.shared and framing(_headers(response.headers), b"") is None
+def _reads_whole(call: Live, response: Any) -> bool:
+    """Tell whether a body is read before its caller sees it: where another call's answer may take its place.
+
+    Never a stream, nor what is no answer (the body of a 101 is a web socket and has no end).
+    """
+    framed = framing(_headers(response.headers), b"") is not None
+    return call.shared and not framed and 200 <= response.status_code < 300
+
+
+def _whole(stream: Any) -> bytes:
+    try:
+        return b"".join(stream)
+    finally:
+        stream.close()
+
+
+async def _awhole(stream: Any) -> bytes:
+    try:
+        return b"".join([chunk async for chunk in stream])
+    finally:
+        await stream.aclose()
 
 
 def _answered(module: ModuleType, live: Any, body: bytes) -> Any:
     """Answer with a body that was read whole: as it came, or the answer that another caller's call added first."""
-    response = live.stream.response
-    if response is live.stream.came:
+    passage = live.stream.passage
+    response = passage.response
+    if response is passage.came:
         return module.Response(
             live.status_code, headers=live.headers, stream=module.ByteStream(body), extensions=live.extensions
         )
@@ -169,83 +223,79 @@ def _replay_stream(module: ModuleType, engine: Engine, entry: Entry, chunks: lis
 
 def _tee(module: ModuleType) -> Any:
     class Tee(module.SyncByteStream):  # type: ignore[misc,name-defined]
-        """Passes a live body on as it comes, and judges it at its end."""
+        """Passes a live body on as it comes, and has it judged at its end."""
 
-        def __init__(self, inner: Any, engine: Engine, call: Live, watch: Watch) -> None:
-            self._inner, self._engine, self._call, self._watch = inner, engine, call, watch
-            self.came: Response | None = None
-            self.response: Response | None = None
+        def __init__(self, inner: Any, passage: Passage) -> None:
+            self._inner, self.passage = inner, passage
 
         def __iter__(self) -> Iterator[bytes]:
             try:
                 for chunk in self._inner:
-                    self._call.saw_first_byte()
-                    self._watch.feed(chunk)
+                    self.passage.feed(chunk)
                     yield chunk
-            except Exception:
-                self._end(Ending.FAILED)
-                raise
             except GeneratorExit:
+                raise  # `close` follows, and ends it
+            except Exception:
+                self.passage.keep(Ending.FAILED)
                 raise
             except BaseException:
-                self._engine.abandon(self._call)
+                self.passage.keep(Ending.INTERRUPTED)
                 raise
-            self._end(Ending.END)
+            self.passage.keep(Ending.END)
 
         def close(self) -> None:
-            self._inner.close()
-            self._end(Ending.LEFT)
-
-        def _end(self, ending: Ending) -> None:
-            if not self._call.ended:
-                self.came = self._watch.finish(ending)
-                judged = self._engine.judge(self._call, self.came)
-                self.response = self._engine.commit(judged, raising=ending is not Ending.FAILED)
+            ending = self.passage.left()
+            try:
+                self._inner.close()
+            except BaseException:
+                self.passage.keep(Ending.INTERRUPTED)
+                raise
+            self.passage.keep(ending)
 
         def __del__(self) -> None:
-            self._engine.abandon(self._call)
+            self.passage.drop()
 
     return Tee
 
 
 def _async_tee(module: ModuleType) -> Any:
     class AsyncTee(module.AsyncByteStream):  # type: ignore[misc,name-defined]
-        """Passes a live body on as it comes, and judges it at its end, off the loop."""
+        """Passes a live body on as it comes, and has it judged at its end, off the loop."""
 
-        def __init__(self, inner: Any, engine: Engine, call: Live, watch: Watch) -> None:
-            self._inner, self._engine, self._call, self._watch = inner, engine, call, watch
-            self.came: Response | None = None
-            self.response: Response | None = None
+        def __init__(self, inner: Any, passage: Passage) -> None:
+            self._inner, self.passage = inner, passage
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
             try:
                 async for chunk in self._inner:
-                    self._call.saw_first_byte()
-                    self._watch.feed(chunk)
+                    self.passage.feed(chunk)
                     yield chunk
+            except GeneratorExit:
+                raise  # `aclose` follows, and ends it
             except Exception:
                 await self._end(Ending.FAILED)
                 raise
-            except GeneratorExit:
-                raise
             except BaseException:
-                self._engine.abandon(self._call)
+                await self._end(Ending.INTERRUPTED)
                 raise
             await self._end(Ending.END)
 
         async def aclose(self) -> None:
-            await self._inner.aclose()
-            await self._end(Ending.LEFT)
+            ending = self.passage.left()
+            try:
+                await self._inner.aclose()
+            except BaseException:
+                await self._end(Ending.INTERRUPTED)
+                raise
+            await self._end(ending)
 
         async def _end(self, ending: Ending) -> None:
-            if not self._call.ended:
-                self.response = await waiting.in_thread(self._keep, ending)
-
-        def _keep(self, ending: Ending) -> Response:
-            self.came = self._watch.finish(ending)
-            return self._engine.commit(self._engine.judge(self._call, self.came), raising=ending is not Ending.FAILED)
+            if ending is Ending.INTERRUPTED and not self.passage.complete:
+                self.passage.drop()
+            elif not self.passage.over:
+                await waiting.in_thread(self.passage.keep, ending)
 
         def __del__(self) -> None:
-            self._engine.abandon(self._call)
+            self.passage.drop()
 
     return AsyncTee

@@ -1,0 +1,83 @@
+"""The cassettes under a folder, opened for reading: which files are entries, and what each of them holds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from onetake.cassette import Damaged
+from onetake.errors import FormatError, StoreError
+from onetake.format import load_entry
+from onetake.model import Entry
+from onetake.stores import files
+from onetake.stores.directory import DirectoryStore
+from onetake.stores.naming import SIDE_FOLDERS, Slot, parse_name
+
+_NOT_OURS = frozenset({"node_modules", "site-packages", "__pycache__", *SIDE_FOLDERS})
+"""Folders that are not looked into, besides those whose names begin with a dot."""
+
+
+@dataclass(frozen=True, slots=True)
+class CassetteFolder:
+    """A folder that holds entries, or that could not be listed.
+
+    Args:
+        folder: Its path, as it is reached from where the search started.
+        files: Each file that is named as an entry, by what its name says; two files may say the same.
+        why: What kept the folder from being listed, else empty.
+    """
+
+    folder: Path
+    files: tuple[tuple[Slot, Path], ...]
+    why: str = ""
+
+
+def find_cassettes(start: Path) -> Iterator[CassetteFolder]:
+    """Find every cassette in a folder and below it, by file names alone.
+
+    Args:
+        start: An existing folder. Below it links are not followed, and folders whose names begin with a dot, sidecars
+            and installed packages are left out.
+
+    Returns:
+        In the order of their paths, each one's entries in the order of their names.
+    """
+    unlisted: list[OSError] = []
+    for path, folders, names in os.walk(start, onerror=unlisted.append):
+        folders[:] = sorted(name for name in folders if name not in _NOT_OURS and not name.startswith("."))
+        yield from _told(unlisted)
+        folder = Path(path)
+        found = tuple((slot, folder / name) for name in sorted(names) if (slot := parse_name(name)))
+        if found:
+            yield CassetteFolder(folder, found)
+    yield from _told(unlisted)
+
+
+def read_entry(path: Path) -> Entry | Damaged:
+    """Read the entry in a file.
+
+    Args:
+        path: Any file; only where its name is an entry's, the content must be of the key and ordinal that it says.
+    """
+    try:
+        data = files.read(path)
+        if data is None:
+            return Damaged(path.as_posix(), "there is no such file")
+        entry = load_entry(data, DirectoryStore(path.parent).get_side)
+    except OSError as error:
+        return Damaged(path.as_posix(), f"cannot be read: {error.strerror or error}")
+    except (FormatError, StoreError) as error:
+        return Damaged(path.as_posix(), str(error))
+    said = parse_name(path.name)
+    if said is not None and said != (entry.key[:16], entry.ordinal):
+        why = f"its name is not that of the entry in it (key {entry.key[:16]}, ordinal {entry.ordinal}): rename it"
+        return Damaged(path.as_posix(), why)
+    return entry
+
+
+def _told(unlisted: list[OSError]) -> Iterator[CassetteFolder]:
+    while unlisted:
+        error = unlisted.pop()
+        yield CassetteFolder(Path(error.filename), (), f"cannot be listed: {error.strerror or error}")

@@ -1,0 +1,46 @@
+"""What `onetake demo` asks about: log lines of our own, the question, and the contract of its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+LINES: tuple[tuple[str, str], ...] = (
+    ("07:58:03 web-2 GET /health 200 in 3 ms", "info"),
+    ("07:58:11 db-1 connection pool at 92 % (46 of 50), 3 clients waiting", "warning"),
+    ("07:58:12 web-2 POST /orders 503 in 30004 ms: upstream timed out", "error"),
+    ("07:58:40 cron nightly backup done: 18 GB in 214 s", "info"),
+    ("07:59:02 auth login failed for user mika, attempt 6 of 6, account locked", "warning"),
+    ("07:59:30 mail queue 12 messages, oldest waits 4 s", "info"),
+    ("08:00:00 db-1 replica is 41 s behind its primary", "warning"),
+    ("08:00:17 disk /var/lib/db 98 % full, 1.2 GB left", "error"),
+    ("08:00:18 db-1 PANIC: could not write to log file: no space left on device", "fatal"),
+    ("08:00:19 web-1 lost connection to db-1, retry in 1 s", "error"),
+    ("08:00:20 web-1 GET /cart 500 in 12 ms: database is gone", "error"),
+    ("08:01:05 db-1 started, recovery replays 311 log segments", "info"),
+)
+"""Each line with the level that the scripted provider gives it; the real model is asked."""
+
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "level": {"enum": ["info", "warning", "error", "fatal"]},
+        "area": {"enum": ["web", "database", "disk", "mail", "login", "backup"]},
+        "note": {"type": "string", "maxLength": 24},
+    },
+    "required": ["level", "area", "note"],
+    "additionalProperties": False,
+}
+
+INSTRUCTION = "You triage log lines. Say the level, the area, and a note of a few words, as JSON."
+
+
+def question(line: str, model: str, max_tokens: int = 64) -> dict[str, Any]:
+    """Return the arguments of the chat call that asks about a log line."""
+    return {
+        "model": model,
+        "messages": [{"role": "system", "content": INSTRUCTION}, {"role": "user", "content": line}],
+        "response_format": {"type": "json_schema", "json_schema": {"name": "triage", "strict": True, "schema": SCHEMA}},
+        "temperature": 0,
+        "max_tokens": max_tokens,
+    }

@@ -1,0 +1,84 @@
+"""Entries as commands name them: a path, or the first hex digits of a key."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from onetake.cassette import Damaged
+from onetake.cassette_files import find_cassettes, read_entry
+from onetake.cli.output import shown_path
+from onetake.errors import FormatError, UsageError
+from onetake.model import Entry
+from onetake.settings import load_settings
+
+_KEY = re.compile(r"([0-9a-f]{8,64})(?:-(0|[1-9][0-9]{0,8}))?")
+_CANDIDATES = 8
+
+
+def settings_root() -> Path:
+    """Return the folder that relative names count from here."""
+    return load_settings(Path.cwd()).root
+
+
+def as_path(word: str) -> Path:
+    """Return the path that a user wrote; backslashes separate folders everywhere, unless such a name is there."""
+    path = Path(word)
+    return Path(word.replace("\\", "/")) if "\\" in word and not path.exists() else path
+
+
+def find_entry(word: str) -> Path:
+    """Find the file of an entry.
+
+    Args:
+        word: A path, or 8 or more hex digits of a key, with `-<ordinal>` behind them where that is needed.
+
+    Raises:
+        UsageError: There is no such file, or none or several entries below the settings' folder have such a key.
+    """
+    path = as_path(word)
+    if path.is_file() or path.is_symlink():
+        return path
+    if path.is_dir():
+        raise UsageError(f"{word} is a folder, not an entry: `onetake list` shows what is in it")
+    key = _KEY.fullmatch(word.lower())
+    if key is None:
+        raise UsageError(f"no entry {word}: there is no such file, and it is no key (8 or more hex digits)")
+    return _find_key(word, key[1], key[2])
+
+
+def load(path: Path) -> Entry:
+    """Read an entry.
+
+    Raises:
+        FormatError: It cannot be read; says why, and what mends it.
+    """
+    found = read_entry(path)
+    if isinstance(found, Damaged):
+        raise FormatError(f"unreadable entry: {shown_path(path)}: {found.why}")
+    return found
+
+
+def _find_key(word: str, digits: str, ordinal: str | None) -> Path:
+    root = settings_root()
+    found = [
+        path
+        for cassette in find_cassettes(root)
+        for (hex16, number), path in cassette.files
+        if hex16.startswith(digits[:16]) and (ordinal is None or number == int(ordinal)) and _has_key(path, digits)
+    ]
+    if not found:
+        raise UsageError(f"no entry below {shown_path(root)} has a key that begins with {word}")
+    if len(found) > 1:
+        names = ", ".join(map(shown_path, found[:_CANDIDATES]))
+        more = f" and {len(found) - _CANDIDATES} more" if len(found) > _CANDIDATES else ""
+        raise UsageError(f"{word} fits {len(found)} entries; name one: {names}{more}")
+    return found[0]
+
+
+def _has_key(path: Path, digits: str) -> bool:
+    """Tell whether an entry has the digits that its name is too short for; one that cannot be read may have them."""
+    if len(digits) <= 16:
+        return True
+    entry = read_entry(path)
+    return isinstance(entry, Damaged) or entry.key.startswith(digits)

@@ -1,0 +1,104 @@
+"""`onetake list`: the cassettes under a path, and their entries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from onetake import dialects
+from onetake.cassette import Damaged
+from onetake.cassette_files import CassetteFolder, find_cassettes, read_entry
+from onetake.cli import output
+from onetake.cli.entries import as_path, settings_root
+from onetake.errors import UsageError
+from onetake.model import Entry
+
+_COLUMNS = ("key", "call", "verdict", "contract", "recorded", "size", "test")
+
+
+@click.command("list")
+@click.argument("path", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def list_(path: str | None, as_json: bool) -> None:
+    """List the cassettes under PATH and their entries; PATH is the settings' folder where it is left out."""
+    start = as_path(path) if path is not None else settings_root()
+    if not start.is_dir():
+        what = "is a file: `onetake show` shows an entry" if start.is_file() else "there is no such folder"
+        raise UsageError(f"{path}: {what}")
+    found = [_read(cassette) for cassette in find_cassettes(start)]
+    if as_json:
+        output.print_json({"cassettes": found})
+        return
+    for cassette in found:
+        _print(cassette)
+    _print_counts(found, start)
+
+
+def _read(cassette: CassetteFolder) -> dict[str, Any]:
+    entries: list[dict[str, Any]] = []
+    unreadable: list[dict[str, str]] = []
+    if cassette.why:
+        unreadable.append({"path": output.shown_path(cassette.folder), "why": cassette.why})
+    for _, path in cassette.files:
+        entry = read_entry(path)
+        if isinstance(entry, Damaged):
+            unreadable.append({"path": output.shown_path(path), "why": entry.why})
+        else:
+            entries.append(_row(path, entry))
+    return {"path": output.shown_path(cassette.folder), "entries": entries, "unreadable": unreadable}
+
+
+def _row(path: Path, entry: Entry) -> dict[str, Any]:
+    request, contract, origin = entry.request, entry.contract, entry.provenance
+    dialect = dialects.find(request.method, request.url)
+    return {
+        "path": output.shown_path(path),
+        "key": entry.key,
+        "ordinal": entry.ordinal,
+        "verdict": entry.verdict,
+        "contract": {"name": contract.name, "schema_version": contract.schema_version} if contract else None,
+        "unjudged": entry.unjudged,
+        "dialect": entry.dialect,
+        "operation": dialect.operation if dialect else request.method.lower(),
+        **{name: origin.get(name) for name in ("model_asked", "model_served", "recorded_at", "commit", "test")},
+        "size": path.stat().st_size,
+    }
+
+
+def _print(cassette: dict[str, Any]) -> None:
+    output.title(f"{cassette['path']}  ({_count(cassette)})")
+    if cassette["entries"]:
+        output.table(_COLUMNS, [_cells(row) for row in cassette["entries"]])
+    for damaged in cassette["unreadable"]:
+        output.say(f"unreadable: {damaged['path']}: {damaged['why']}")
+    output.say()
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    contract = row["contract"]
+    said = f"{contract['name']} v{contract['schema_version']}" if contract else "unjudged" if row["unjudged"] else ""
+    return (
+        row["key"][:16] + (f"-{row['ordinal']}" if row["ordinal"] else ""),
+        f"{row['operation']} {row['model_asked'] or ''}".rstrip(),
+        row["verdict"],
+        said,
+        str(row["recorded_at"] or "").removesuffix("Z").replace("T", " "),
+        f"{row['size']} B" if row["size"] < 10_000 else f"{row['size'] / 1000:.0f} kB",
+        str(row["test"] or ""),
+    )
+
+
+def _print_counts(found: list[dict[str, Any]], start: Path) -> None:
+    if not found:
+        output.say(f"no cassettes under {output.shown_path(start)}")
+    elif len(found) > 1:
+        whole = {name: [row for cassette in found for row in cassette[name]] for name in ("entries", "unreadable")}
+        output.say(f"{len(found)} cassettes, {_count(whole)}")
+
+
+def _count(cassette: dict[str, Any]) -> str:
+    entries, unreadable = len(cassette["entries"]), len(cassette["unreadable"])
+    said = f"{entries} {'entry' if entries == 1 else 'entries'}"
+    return said + (f", {unreadable} unreadable" if unreadable else "")

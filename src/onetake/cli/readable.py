@@ -1,0 +1,107 @@
+"""Entries for readers: what the model said, requests and responses, as text for people and as data for programs."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from onetake import strictjson
+from onetake.model import Choice, Entry, Headers, Request, Response
+
+
+def entry_data(entry: Entry) -> dict[str, Any]:
+    """Return an entry as plain JSON data: its fields by their names, bodies as `{"text": …}` or `{"base64": …}`."""
+    data = asdict(entry)
+    data["request"]["body"] = _body_data(entry.request.body)
+    data["response"]["body"] = _body_data(entry.response.body)
+    return data
+
+
+def answer_data(entry: Entry) -> Any:
+    """Return what was answered, to be compared: status and choices; where no dialect read it, status and body."""
+    if entry.answer is None:
+        return {"status": entry.response.status, "body": _value(entry.response.body)}
+    said: dict[str, Any] = asdict(entry.answer)
+    return {"status": entry.response.status, **said}
+
+
+def said(entry: Entry) -> str:
+    """Return what the model said, for a reader; empty where the answer is of no known dialect."""
+    choices = entry.answer.choices if entry.answer else ()
+    lines: list[str] = []
+    for number, choice in enumerate(choices, 1):
+        if len(choices) > 1:
+            lines.append(f"({number} of {len(choices)})")
+        lines += _choice(choice)
+    return "\n".join(lines)
+
+
+def finishes(entry: Entry) -> str:
+    """Return how the choices finished, in the provider's words."""
+    return ", ".join(choice.finish for choice in entry.answer.choices if choice.finish) if entry.answer else ""
+
+
+def request_text(request: Request) -> str:
+    """Return a request for a reader: method and URL, headers, body."""
+    return _message(f"{request.method} {request.url}", request.headers, request.body)
+
+
+def response_text(response: Response) -> str:
+    """Return a response for a reader: status, headers, body; and what was undone or is missing."""
+    notes = [f"decoded: {response.decoded}"] if response.decoded else []
+    notes += [f"cut: {response.cut}"] if response.cut else []
+    return _message(" ".join([str(response.status), *(f"({note})" for note in notes)]), response.headers, response.body)
+
+
+def pretty(value: Any) -> str:
+    """Return a JSON value, indented; numbers that Python cannot spell, or nesting too deep, are said to be so."""
+    try:
+        return json.dumps(value, indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return "(too large to show)"
+
+
+def _message(head: str, headers: Headers, body: bytes) -> str:
+    lines = [head, *(f"{name}: {value}" for name, value in headers)]
+    return "\n".join([*lines, "", _body_text(body)] if body else lines)
+
+
+def _choice(choice: Choice) -> Iterator[str]:
+    if choice.reasoning is not None:
+        yield f"reasoning: {choice.reasoning}"
+    if choice.text is not None:
+        value = _value(choice.text.encode("utf-8", "surrogatepass"))
+        yield pretty(value) if isinstance(value, (dict, list)) else choice.text
+    for call in choice.tool_calls:
+        yield f"calls {call.name} with {pretty(call.arguments)}"
+    if choice.refusal is not None:
+        yield f"refuses: {choice.refusal}"
+
+
+def _body_text(body: bytes) -> str:
+    value = _value(body)
+    if isinstance(value, str):
+        return value
+    return f"({len(body)} bytes that are no text)" if value is None and body != b"null" else pretty(value)
+
+
+def _value(body: bytes) -> Any:
+    """Return a body as a JSON value, else as text; None where it is neither."""
+    try:
+        return strictjson.loads(body)
+    except (strictjson.NotStrictError, UnicodeDecodeError):
+        pass
+    try:
+        return body.decode("utf-8", "strict")
+    except UnicodeDecodeError:
+        return None
+
+
+def _body_data(body: bytes) -> dict[str, str]:
+    try:
+        return {"text": body.decode()}
+    except UnicodeDecodeError:
+        return {"base64": b64encode(body).decode()}

@@ -1,0 +1,87 @@
+"""`onetake show`: one entry or several, for a reader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from onetake.cli import output
+from onetake.cli.entries import find_entry, load
+from onetake.cli.readable import entry_data, finishes, pretty, request_text, response_text, said
+from onetake.errors import UsageError
+from onetake.model import Entry
+
+
+@click.command()
+@click.argument("entries", metavar="ENTRY...", nargs=-1, required=True)
+@click.option("--request", "request", is_flag=True, help="Show the request alone.")
+@click.option("--response", "response", is_flag=True, help="Show the response alone.")
+@click.option("--raw", is_flag=True, help="Write the exact bytes of the response's body.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def show(entries: tuple[str, ...], request: bool, response: bool, raw: bool, as_json: bool) -> None:
+    """Show entries: who recorded them and under which contract, what the model said, then the request.
+
+    ENTRY is a path, or the first 8 or more hex digits of a key, looked for below the settings' folder.
+    """
+    if raw and (request or response or as_json or len(entries) > 1):
+        raise UsageError("--raw writes the bytes of one entry and goes with no other option")
+    if as_json and (request or response):
+        raise UsageError("--json prints the whole entry and does not go with --request or --response")
+    found = [(path, load(path)) for path in map(find_entry, entries)]
+    if as_json:
+        output.print_json({"entries": [{"path": output.shown_path(path), **entry_data(e)} for path, e in found]})
+    elif raw:
+        click.get_binary_stream("stdout").write(found[0][1].response.body)
+    elif request or response:
+        for _, entry in found:
+            texts = [request_text(entry.request)] * request + [response_text(entry.response)] * response
+            output.say("\n\n".join(texts))
+    else:
+        for number, (path, entry) in enumerate(found):
+            if number:
+                output.say()
+            _print(path, entry)
+
+
+def _print(path: Path, entry: Entry) -> None:
+    output.title(output.shown_path(path))
+    output.fields([*_origin(entry), ("said", said(entry)), *_rest(entry)])
+
+
+def _origin(entry: Entry) -> Iterator[tuple[str, str]]:
+    origin, contract = entry.provenance, entry.contract
+    yield "verdict", entry.verdict
+    if contract:
+        watch = f", watch {contract.watch[:12]}…" if contract.watch else ""
+        yield "contract", f"{contract.name} v{contract.schema_version}, schema {contract.schema[:12]}…{watch}"
+    else:
+        yield "contract", "none selected this answer (unjudged)" if entry.unjudged else "none"
+    commit = str(origin.get("commit", ""))[:12] + (" with changes" if origin.get("dirty") else "")
+    yield "recorded", _joined(("", origin.get("recorded_at")), ("at commit ", commit), ("by ", origin.get("test")))
+    yield "with", _joined(*(("", origin.get(name)) for name in ("recorder", "client", "sdk")), ("Python ", origin.get("python")))
+    yield "model", _joined(("asked ", origin.get("model_asked")), ("served ", origin.get("model_served")))
+    yield "dialect", entry.dialect or ""
+    yield "finish", finishes(entry)
+
+
+def _rest(entry: Entry) -> Iterator[tuple[str, str]]:
+    if entry.answer is None:
+        yield "response", response_text(entry.response)
+    yield "violations", "\n".join(map(str, entry.violations))
+    yield "request", request_text(entry.request)
+    yield "metrics", _named(entry.metrics)
+    yield "scrubbed", "\n".join(entry.scrubbed)
+    spec = entry.key_spec
+    yield "key", f"{entry.key}, ordinal {entry.ordinal}, recipe {spec.recipe}, scrub {spec.scrub}"
+    yield "key rules", pretty(dict(spec.rules)) if spec.rules else ""
+
+
+def _joined(*facts: tuple[str, Any]) -> str:
+    return ", ".join(f"{title}{value}" for title, value in facts if value)
+
+
+def _named(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in values.items())

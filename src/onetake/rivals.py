@@ -1,0 +1,61 @@
+"""Other tools that answer for a client in tests: respx, pytest-httpx. Two on one client, and one of them wins unseen."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from onetake.errors import InteractionNotFound
+from onetake.model import Request
+
+
+_TOOLS = {"pytest_httpx": "pytest-httpx"}
+
+
+def over(hook: Callable[..., Any]) -> str:
+    """Name the mocking tool that a client's method belongs to now; empty for any other, which calls what it wraps."""
+    return _TOOLS.get(str(getattr(hook, "__module__", "")).partition(".")[0], "")
+
+
+def respx_on(client: str) -> str:
+    """Return `respx` where one of its routers is active on a client module, else nothing."""
+    return "respx" if any(True for _ in _routers(client)) else ""
+
+
+def respx_takes(client: str, request: Any) -> bool:
+    """Tell whether an active respx router would answer a request, rather than pass it through.
+
+    Args:
+        client: The client module, `httpx`.
+        request: The client's own request, its body read.
+    """
+    asked = False
+    for router in _routers(client):
+        asked = True
+        for route in router.routes:
+            if route.pattern.match(request):
+                return not route.is_pass_through
+    return asked
+
+
+def refusal(tool: str, asked: Request) -> InteractionNotFound:
+    """Make the refusal of a call that another tool would answer beside us."""
+    return InteractionNotFound(
+        f"{tool} and onetake are both active on this client, and only one of them can answer",
+        f"{asked.method} {asked.url.partition('?')[0]}",
+        "",
+        "",
+        f"take {tool} out of this test, have it pass this call through, or leave the call out of the session (`ignore`)",
+    )
+
+
+def _routers(client: str) -> Iterator[Any]:
+    """Yield respx's active routers on a client; it replaces methods of the client, or of the httpcore below it."""
+    mocks = sys.modules.get("respx.mocks")
+    if mocks is None:
+        return
+    roots = (client, client.replace("httpx", "httpcore"))
+    for mocker in mocks.Mocker.registry.values():
+        if any(target.partition(".")[0] in roots for target in mocker.targets):
+            yield from mocker.routers
