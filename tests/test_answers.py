@@ -22,8 +22,8 @@ def once(choice):
         (Choice(text=""), {"text": ""}),
         (Choice(text="a\nb"), {"text": {"$lines": ["a", "b"]}}),
         (Choice(text='{"label":"bug"}'), {"json": {"label": "bug"}}),
-        (Choice(text='{"label": "bug"}'), {"json": {"style": "spaced", "$json": {"label": "bug"}}}),
-        (Choice(text='{\n  "a": 1\n}'), {"json": {"style": "indent-2", "$json": {"a": 1}}}),
+        (Choice(text='{"label": "bug"}'), {"json": {"label": "bug"}, "style": "spaced"}),
+        (Choice(text='{\n  "a": 1\n}'), {"json": {"a": 1}, "style": "indent-2"}),
         (Choice(text='{"$json":1}'), {"json": {"$literal": {"$json": 1}}}),
         (Choice(text="[1,2]"), {"json": [1, 2]}),
         (Choice(text="{}"), {"json": {}}),
@@ -83,7 +83,7 @@ def test_long_arrays_of_an_answer_are_values_again():
         ({"choices": [{"tool_calls": {}}]}, "tool_calls must be a list"),
         ({"choices": [{"tool_calls": [{"name": "f"}]}]}, "with name and arguments"),
         ({"choices": [{"tool_calls": [{"name": 1, "arguments": 1}]}]}, "with name and arguments"),
-        ({"choices": [{"json": {"style": "loud", "$json": 1}}]}, "unknown style"),
+        ({"choices": [{"json": 1, "style": "loud"}]}, "unknown style"),
     ],
 )
 def test_a_malformed_answer_is_named(tree, why):

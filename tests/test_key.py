@@ -24,7 +24,10 @@ def post(body: object, url: str = URL, headers: tuple[tuple[str, str], ...] = ()
     return Request("POST", url, JSON + headers, data)
 
 
-def keys(*bodies: object, rules: KeyRules = KeyRules()) -> list[str]:
+NO_RULES = KeyRules()
+
+
+def keys(*bodies: object, rules: KeyRules = NO_RULES) -> list[str]:
     return [Keyer(rules).key(post(body)) for body in bodies]
 
 
@@ -41,7 +44,7 @@ def test_the_key_is_the_digest_of_the_text_that_the_reference_shows():
         "post",
         "https://API.openai.com:443/v1/chat/completions?b=2&key=secret&a=1",
         (("OpenAI-Beta", "x=1"), ("Content-Type", "application/json"), ("User-Agent", "any")),
-        '{"temperature": 1.0, "model": "m", "t": "\\u00e9\\ud83d"}'.encode(),
+        b'{"temperature": 1.0, "model": "m", "t": "\\u00e9\\ud83d"}',
     )
     canonical = (
         '{"body":{"json":{"model":"m","t":"é\\ud83d","temperature":1},"kind":"json"},'
@@ -184,8 +187,8 @@ def test_br_035_header_noise_does_not_count():
 
 
 def upload(boundary: str, data: bytes) -> Request:
-    head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="a.png"\r\nContent-Type: image/png\r\n\r\n'
-    body = head.encode() + data + f"\r\n--{boundary}--\r\n".encode()
+    head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="a.png"\r\n'
+    body = f"{head}Content-Type: image/png\r\n\r\n".encode() + data + f"\r\n--{boundary}--\r\n".encode()
     return Request("POST", URL, (("Content-Type", f"multipart/form-data; boundary={boundary}"),), body)
 
 

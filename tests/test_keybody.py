@@ -14,7 +14,10 @@ from onetake.settings import KeyRules, Replace
 RUNS = compile_rules(KeyRules(replace=(Replace("run-[0-9]+", "run-N"),)))
 
 
-def keyed(body: bytes | str, content_type: str = "", encoding: str = "", rules: BodyRules = BodyRules()) -> dict:
+NO_RULES = BodyRules()
+
+
+def keyed(body: bytes | str, content_type: str = "", encoding: str = "", rules: BodyRules = NO_RULES) -> dict:
     return json.loads(body_text(body.encode() if isinstance(body, str) else body, content_type, encoding, rules))
 
 
@@ -78,7 +81,8 @@ def test_rules_work_on_text_and_not_on_other_bytes():
 def test_a_multipart_is_its_parts_in_order_and_rules_work_on_its_texts():
     body = (
         b'--b\r\nContent-Disposition: form-data; name="prompt"\r\n\r\nrun-7\r\n'
-        b'--b\r\nContent-Disposition: form-data; name="f"; filename="a.bin"\r\nContent-Type: image/png\r\nX-A: 1\r\n\r\nrun-7\r\n--b--\r\n'
+        b'--b\r\nContent-Disposition: form-data; name="f"; filename="a.bin"\r\n'
+        b"Content-Type: image/png\r\nX-A: 1\r\n\r\nrun-7\r\n--b--\r\n"
     )
     assert keyed(body, "multipart/form-data; boundary=b", rules=RUNS) == {
         "kind": "multipart",

@@ -17,7 +17,8 @@ def one(head: str, data: bytes = b"x") -> Part | None:
 def test_parts_come_in_order_with_name_file_name_type_and_exact_bytes():
     data = body(
         b'Content-Disposition: form-data; name="model"\r\n\r\nwhisper-1',
-        b'content-disposition: form-data; name="file"; filename="a b.PNG"\r\nContent-Type: Image/PNG; x=1\r\n\r\n\x00\r\n--b\xff',
+        b'content-disposition: form-data; name="file"; filename="a b.PNG"\r\n'
+        b"Content-Type: Image/PNG; x=1\r\n\r\n\x00\r\n--b\xff",
     )
     assert split(data, 'Multipart/Form-Data; charset=utf-8; Boundary="b0"') == [
         Part("model", None, None, (), b"whisper-1"),

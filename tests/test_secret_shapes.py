@@ -2,11 +2,25 @@
 
 import base64
 import json
+import re
+from pathlib import Path
 
 import pytest
 
+from onetake.scrub import SCRUB
 from onetake.secret_finder import Finder
-from onetake.secret_shapes import PRIVATE_KEY, SHAPES, URL_PASSWORD, is_credential_header, is_secret_name
+from onetake.secret_shapes import (
+    PRIVATE_KEY,
+    REQUEST_HEADERS,
+    RESPONSE_HEADERS,
+    SECRET_NAMES,
+    SHAPES,
+    STAND_INS,
+    URL_PASSWORD,
+    is_credential_header,
+    is_secret_name,
+    plain,
+)
 
 BODY = "Ab1Cd2Ef3Gh4Ij5Kl6Mn7Op8Qr9St0Uv1Wx2Yz3"
 UPPER = "IOSFODNN7EXAMPLE"
@@ -211,3 +225,16 @@ def test_harmless_headers(name):
 def test_each_shape_names_a_literal_that_its_secret_holds():
     for shape in (*SHAPES, PRIVATE_KEY, URL_PASSWORD):
         assert shape.literals and all(literal == literal.lower() for literal in shape.literals)
+
+
+def test_the_reference_lists_every_kind_and_every_name():
+    page = (Path(__file__).parents[1] / "docs/reference/scrub.md").read_text(encoding="utf-8")
+    shapes = page.split("<!-- shapes -->")[1].split("<!-- /shapes -->")[0]
+    assert sorted(re.findall(r"^\| `([^`]+)` \|", shapes, re.MULTILINE)) == sorted(
+        {shape.kind for shape in (*SHAPES, PRIVATE_KEY, URL_PASSWORD)}
+    )
+    names = page.split("<!-- names -->")[1].split("<!-- /names -->")[0]
+    assert sorted(map(plain, re.findall("`([^`]+)`", names))) == sorted(SECRET_NAMES)
+    for name in (*STAND_INS, *RESPONSE_HEADERS, *REQUEST_HEADERS):
+        assert f"`{name}`" in page
+    assert f"List version: `{SCRUB}`" in page

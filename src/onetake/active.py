@@ -24,6 +24,8 @@ class Scope:
 
 
 _scope: ContextVar[Scope | None] = ContextVar("onetake_scope", default=None)
+
+
 class _Inside:
     """One live call under way; what was started during it may outlive it, and then is no longer inside."""
 
@@ -152,10 +154,10 @@ def _carry_into_threads() -> None:
 
     @wraps(start)
     def start_here(self: threading.Thread) -> None:
-        self.run = _carried(self.run)  # type: ignore[method-assign]
+        if _open or _scope.get() is not None:
+            self.run = _carried(self.run)  # type: ignore[method-assign]
         start(self)
 
-    @wraps(submit)
     def submit_here(self: ThreadPoolExecutor, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         return submit(self, _carried(fn), *args, **kwargs)
 

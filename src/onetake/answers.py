@@ -14,7 +14,7 @@ _COMPACT = "compact"
 
 
 def fold_answer(answer: Answer, sides: dict[str, bytes]) -> dict[str, Any]:
-    """Return the answer as an entry shows it: `{"choices": [{text | json, tool_calls, finish, refusal, reasoning}]}`.
+    """Return the answer as an entry shows it: `{"choices": [{text | json, style, tool_calls, …}]}`.
 
     Args:
         answer: What the model said.
@@ -50,8 +50,8 @@ def _fold_said(text: str, sides: dict[str, bytes]) -> dict[str, Any]:
     form = fold_json(text.encode("utf-8", "surrogatepass"), sides) if text[:1] in ("{", "[") else None
     if form is None:
         return {"text": fold_text(text, sides)}
-    # The usual style is not said: a reviewer reads the value and nothing else.
-    return {"json": form["$json"] if form["style"] == _COMPACT else form}
+    # The value stands alone, so that a reviewer reads what was said; how it was spaced stands behind it.
+    return {"json": form["$json"]} | ({} if form["style"] == _COMPACT else {"style": form["style"]})
 
 
 def _fold_call(call: ToolCall, sides: dict[str, bytes]) -> dict[str, Any]:
@@ -63,9 +63,7 @@ def _unfold_choice(choice: Any, side: Side) -> Choice:
         raise FormatError("a choice must be an object")
     text = _text(choice, "text", side)
     if "json" in choice:
-        said = choice["json"]
-        form = said if type(said) is dict and "$json" in said else {"style": _COMPACT, "$json": said}
-        text = read_json(form, side).decode()
+        text = read_json({"style": choice.get("style", _COMPACT), "$json": choice["json"]}, side).decode()
     calls = choice.get("tool_calls", [])
     if type(calls) is not list:
         raise FormatError("tool_calls must be a list")

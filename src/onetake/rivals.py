@@ -1,4 +1,4 @@
-"""Other tools that answer for a client in tests: respx, pytest-httpx. Two on one client, and one of them wins unseen."""
+"""Other tools that answer for a client in tests: respx, pytest-httpx. Of two on one client one wins unseen."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def refusal(tool: str, asked: Request) -> InteractionNotFound:
         f"{asked.method} {asked.url.partition('?')[0]}",
         "",
         "",
-        f"take {tool} out of this test, have it pass this call through, or leave the call out of the session (`ignore`)",
+        f"take {tool} out of this test, let it pass this call through, or leave the call out of the session (`ignore`)",
     )
 
 

@@ -166,7 +166,7 @@ KINDS = ("secret", "credential", *(shape.kind for shape in (*SHAPES, PRIVATE_KEY
 QUERY_NAMES = frozenset(("upload_id",))
 """Query parameters that give access, besides those of `keyurl.CREDENTIAL_QUERY`: removed from every URL whole."""
 
-_NAMES = _words(
+SECRET_NAMES = _words(
     "apikey xapikey xgoogapikey apikeystring accesstoken refreshtoken idtoken authtoken sessiontoken securitytoken "
     "bearertoken authorizationtoken authorization proxyauthorization clientsecret secretkey secretaccesskey "
     "awssecretaccesskey awssessiontoken awsaccesskeyid privatekey password passwd passphrase cookie setcookie "
@@ -228,7 +228,7 @@ def plain(name: str) -> str:
 
 def is_secret_name(name: str) -> bool:
     """Tell whether a field of this name holds a secret."""
-    return plain(name) in _NAMES
+    return plain(name) in SECRET_NAMES
 
 
 def is_credential_header(name: str) -> bool:

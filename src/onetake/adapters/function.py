@@ -7,6 +7,7 @@ import inspect
 import json
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import aclosing, closing
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,8 +23,10 @@ from onetake.adapters.function_values import (
 from onetake.contract import Contract, as_contracts
 from onetake.dialects.function_call import STREAM
 from onetake.engine import Engine
+from onetake.errors import UsageError
 from onetake.misses import left_early
 from onetake.model import Cut, Entry, Request, Response
+from onetake.passage import is_interrupted
 from onetake.steps import Flow, Live, Replay, Wait
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -49,143 +52,207 @@ def recorded(function: F | None = None, *, contract: Any = None, name: str | Non
     """
     if function is None:
         return functools.partial(recorded, contract=contract, name=name)
-    asks = _Function(function, contract, name or _name(function))
+    asks = _Asking(function, contract, name or _name(function))
     if inspect.isasyncgenfunction(function):
-        return functools.wraps(function)(asks.async_stream)
+        return functools.wraps(function)(_async_stream(asks))
     if inspect.iscoroutinefunction(function):
-        return functools.wraps(function)(asks.awaited)
+        return functools.wraps(function)(_awaited(asks))
     if inspect.isgeneratorfunction(function):
-        return functools.wraps(function)(asks.stream)
-    return functools.wraps(function)(asks.called)
+        return functools.wraps(function)(_stream(asks))
+    return functools.wraps(function)(_called(asks))
 
 
 def _name(function: Callable[..., Any]) -> str:
     """Return a function's qualified name; a script's own functions are named by its file, as when it is imported."""
+    qualified = getattr(function, "__qualname__", None)
+    if qualified is None:
+        raise UsageError(f"recorded: {type(function).__qualname__} objects have no name of their own; give name=")
     module = function.__module__
     if module == "__main__":
         file = getattr(sys.modules["__main__"], "__file__", None)
         module = Path(file).stem if file else module
-    return f"{module}.{function.__qualname__}"
+    return f"{module}.{qualified}"
 
 
-class _Function:
-    """One decorated function in its four colours; each is the same three steps: begin, call, keep."""
+class _Asking:
+    """What the four colours of a decorated function share: how a call becomes a request and a value an answer."""
 
     def __init__(self, function: Callable[..., Any], contract: Any, name: str) -> None:
-        self._function = function
+        self.function = function
         self._contract = contract
         self._url = f"function:{name}"
 
-    def called(self, *args: Any, **kwargs: Any) -> Any:
-        """Answer a plain call."""
-        engine = active.engine_for("CALL", self._url)
-        if engine is None:
-            return self._function(*args, **kwargs)
-        while isinstance(step := self._begin(engine, args, kwargs, waiting.here()), Wait):
-            step.future.result()
-        if isinstance(step, Replay):
-            return value_of(step.response, self._function)
-        try:
-            with active.inside():
-                value = self._function(*args, **kwargs)
-            return self._keep(engine, step, value)
-        finally:
-            engine.abandon(step)
+    def engine(self) -> Engine | None:
+        """Return the engine that answers here, None where the function is just called."""
+        return active.engine_for("CALL", self._url)
 
-    async def awaited(self, *args: Any, **kwargs: Any) -> Any:
-        """Answer an awaited call."""
-        engine = active.engine_for("CALL", self._url)
-        if engine is None:
-            return await self._function(*args, **kwargs)
-        while isinstance(step := self._begin(engine, args, kwargs, waiting.task()), Wait):
-            await waiting.awaited(step.future)
-        if isinstance(step, Replay):
-            return value_of(step.response, self._function)
-        try:
-            with active.inside():
-                value = await self._function(*args, **kwargs)
-            return await waiting.in_thread(self._keep, engine, step, value)
-        finally:
-            engine.abandon(step)
-
-    def stream(self, *args: Any, **kwargs: Any) -> Iterator[Any]:
-        """Answer with a generator."""
-        engine = active.engine_for("CALL", self._url)
-        if engine is None:
-            yield from self._function(*args, **kwargs)
-            return
-        while isinstance(step := self._begin(engine, args, kwargs, waiting.here()), Wait):
-            step.future.result()
-        if isinstance(step, Replay):
-            yield from self._replayed(engine, step.entry)
-            return
-        lines: list[bytes] = []
-        try:
-            for value in self._function(*args, **kwargs):
-                lines.append(self._line(step, value))
-                yield value
-        except GeneratorExit:
-            self._keep_stream(engine, step, lines, Cut.LEFT)
-            raise
-        else:
-            self._keep_stream(engine, step, lines, Cut.NO)
-        finally:
-            engine.abandon(step)
-
-    async def async_stream(self, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-        """Answer with an async generator."""
-        engine = active.engine_for("CALL", self._url)
-        if engine is None:
-            async for value in self._function(*args, **kwargs):
-                yield value
-            return
-        while isinstance(step := self._begin(engine, args, kwargs, waiting.task()), Wait):
-            await waiting.awaited(step.future)
-        if isinstance(step, Replay):
-            for value in self._replayed(engine, step.entry):
-                yield value
-            return
-        lines: list[bytes] = []
-        try:
-            async for value in self._function(*args, **kwargs):
-                lines.append(self._line(step, value))
-                yield value
-        except GeneratorExit:
-            self._keep_stream(engine, step, lines, Cut.LEFT)
-            raise
-        else:
-            await waiting.in_thread(self._keep_stream, engine, step, lines, Cut.NO)
-        finally:
-            engine.abandon(step)
-
-    def _begin(self, engine: Engine, args: Any, kwargs: Any, flow: Flow) -> Replay | Live | Wait:
-        body = arguments_of(self._function, args, kwargs)
+    def begin(self, engine: Engine, args: Any, kwargs: Any, flow: Flow) -> Replay | Live | Wait:
+        """Ask the engine; the arguments become bytes here, before the function can change them."""
+        body = arguments_of(self.function, args, kwargs)
         request = Request("CALL", self._url, (("content-type", "application/json"),), body)
         return engine.begin(request, flow, _CLIENT, self._contracts(engine))
+
+    def keep(self, engine: Engine, call: Live, value: Any) -> Any:
+        """Keep a value; under `repeats="same"` a caller that lost the race gets the value that was added first."""
+        try:
+            check_returned(value, self.function)
+            came = to_response(value)
+            response = engine.commit(engine.judge(call, came))
+        finally:
+            engine.abandon(call)
+        return value if response is came else value_of(response, self.function)
+
+    def line(self, call: Live, value: Any) -> bytes:
+        """Return what a generator yielded as a line of its stream."""
+        call.saw_first_byte()
+        check_returned(value, self.function)
+        return json.dumps(to_value(value), separators=(",", ":")).encode() + b"\n"
+
+    def keep_lines(self, engine: Engine, call: Live, lines: list[bytes], cut: Cut) -> None:
+        """Keep what a generator yielded."""
+        response = Response(200, (("content-type", STREAM),), b"".join(lines), cut=cut)
+        try:
+            engine.commit(engine.judge(call, response))
+        finally:
+            engine.abandon(call)
+
+    def keep_left(self, engine: Engine, call: Live, lines: list[bytes]) -> None:
+        """Keep what a generator yielded until its caller left; nothing where the caller was torn out of it."""
+        if is_interrupted():
+            engine.abandon(call)
+        else:
+            self.keep_lines(engine, call, lines, Cut.LEFT)
+
+    def replayed(self, engine: Engine, entry: Entry) -> Iterator[Any]:
+        """Yield again what a generator yielded."""
+        for line in filter(None, entry.response.body.split(b"\n")):
+            yield as_returned(json.loads(line), self.function)
+        if entry.response.cut is Cut.LEFT:
+            raise engine.refuse(left_early(entry, engine.policy))
 
     def _contracts(self, engine: Engine) -> tuple[Contract, ...] | None:
         if self._contract is None:
             return None
         return as_contracts(self._contract, root=engine.policy.root, declared=engine.policy.declared)
 
-    def _keep(self, engine: Engine, call: Live, value: Any) -> Any:
-        """Keep a value; under `repeats="same"` a caller that lost the race gets the value that was added first."""
-        check_returned(value, self._function)
-        came = to_response(value)
-        response = engine.commit(engine.judge(call, came))
-        return value if response is came else value_of(response, self._function)
 
-    def _line(self, call: Live, value: Any) -> bytes:
-        call.saw_first_byte()
-        check_returned(value, self._function)
-        return json.dumps(to_value(value), separators=(",", ":")).encode() + b"\n"
+def _called(asks: _Asking) -> Callable[..., Any]:
+    def called(*args: Any, **kwargs: Any) -> Any:
+        engine = asks.engine()
+        if engine is None:
+            return asks.function(*args, **kwargs)
+        while isinstance(step := asks.begin(engine, args, kwargs, waiting.here()), Wait):
+            step.future.result()
+        if isinstance(step, Replay):
+            return value_of(step.response, asks.function)
+        try:
+            with active.inside():
+                value = asks.function(*args, **kwargs)
+        except BaseException:
+            engine.abandon(step)
+            raise
+        return asks.keep(engine, step, value)
 
-    def _keep_stream(self, engine: Engine, call: Live, lines: list[bytes], cut: Cut) -> None:
-        response = Response(200, (("content-type", STREAM),), b"".join(lines), cut=cut)
-        engine.commit(engine.judge(call, response))
+    return called
 
-    def _replayed(self, engine: Engine, entry: Entry) -> Iterator[Any]:
-        for line in filter(None, entry.response.body.split(b"\n")):
-            yield as_returned(json.loads(line), self._function)
-        if entry.response.cut is Cut.LEFT:
-            raise engine.refuse(left_early(entry, engine.policy))
+
+def _awaited(asks: _Asking) -> Callable[..., Any]:
+    async def awaited(*args: Any, **kwargs: Any) -> Any:
+        engine = asks.engine()
+        if engine is None:
+            return await asks.function(*args, **kwargs)
+        while isinstance(step := asks.begin(engine, args, kwargs, waiting.task()), Wait):
+            await waiting.awaited(step.future)
+        if isinstance(step, Replay):
+            return value_of(step.response, asks.function)
+        try:
+            with active.inside():
+                value = await asks.function(*args, **kwargs)
+        except BaseException:
+            engine.abandon(step)
+            raise
+        return await waiting.in_thread(asks.keep, engine, step, value)
+
+    return awaited
+
+
+def _stream(asks: _Asking) -> Callable[..., Any]:
+    def stream(*args: Any, **kwargs: Any) -> Iterator[Any]:
+        engine = asks.engine()
+        if engine is None:
+            return (yield from asks.function(*args, **kwargs))
+        while isinstance(step := asks.begin(engine, args, kwargs, waiting.here()), Wait):
+            step.future.result()
+        if isinstance(step, Replay):
+            yield from asks.replayed(engine, step.entry)
+            return None
+        lines: list[bytes] = []
+        try:
+            with closing(_inside_each(asks.function(*args, **kwargs))) as values:
+                for value in values:
+                    lines.append(asks.line(step, value))
+                    yield value
+        except GeneratorExit:
+            asks.keep_left(engine, step, lines)
+            raise
+        except BaseException:
+            engine.abandon(step)
+            raise
+        asks.keep_lines(engine, step, lines, Cut.NO)
+        return None
+
+    return stream
+
+
+def _async_stream(asks: _Asking) -> Callable[..., Any]:
+    async def async_stream(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        engine = asks.engine()
+        if engine is None:
+            async with aclosing(asks.function(*args, **kwargs)) as values:
+                async for value in values:
+                    yield value
+            return
+        while isinstance(step := asks.begin(engine, args, kwargs, waiting.task()), Wait):
+            await waiting.awaited(step.future)
+        if isinstance(step, Replay):
+            for value in asks.replayed(engine, step.entry):
+                yield value
+            return
+        lines: list[bytes] = []
+        try:
+            async with aclosing(_inside_each_awaited(asks.function(*args, **kwargs))) as values:
+                async for value in values:
+                    lines.append(asks.line(step, value))
+                    yield value
+        except GeneratorExit:
+            asks.keep_left(engine, step, lines)
+            raise
+        except BaseException:
+            engine.abandon(step)
+            raise
+        await waiting.in_thread(asks.keep_lines, engine, step, lines, Cut.NO)
+
+    return async_stream
+
+
+def _inside_each(values: Any) -> Iterator[Any]:
+    """Yield what a generator yields; its steps, and only they, are part of the live call."""
+    with closing(values):
+        while True:
+            with active.inside():
+                try:
+                    value = next(values)
+                except StopIteration:
+                    return
+            yield value
+
+
+async def _inside_each_awaited(values: Any) -> AsyncIterator[Any]:
+    async with aclosing(values):
+        while True:
+            with active.inside():
+                try:
+                    value = await anext(values)
+                except StopAsyncIteration:
+                    return
+            yield value

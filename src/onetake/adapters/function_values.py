@@ -23,7 +23,11 @@ def arguments_of(function: Callable[..., Any], args: tuple[Any, ...], kwargs: di
     """
     bound = _signature(function).bind(*args, **kwargs)
     bound.apply_defaults()
-    named = {name: value for name, value in bound.arguments.items() if name not in ("self", "cls")}
+    named = {
+        name: value
+        for number, (name, value) in enumerate(bound.arguments.items())
+        if not (number == 0 and _is_receiver(name, value))
+    }
     return _dumps({name: _plain(value, f"the argument {name!r}") for name, value in named.items()})
 
 
@@ -72,6 +76,11 @@ def check_returned(value: Any, function: Callable[..., Any]) -> None:
         raise UsageError(
             f"{function.__qualname__} returned a {name}: annotate it with -> {name}, so that a replay builds the same"
         )
+
+
+def _is_receiver(name: str, value: Any) -> bool:
+    """Tell `self` and `cls` from an argument that is only called so: a class label named `cls` must count."""
+    return name == "self" or (name == "cls" and isinstance(value, type))
 
 
 @functools.cache

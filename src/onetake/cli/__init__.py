@@ -31,6 +31,8 @@ class Commands(click.Group):
             code = super().main(*args, **options)
         except OnetakeError as error:
             code = _tell(str(error), code_of(error))
+        except RecursionError:
+            code = _tell("an entry is nested too deep", Exit.DAMAGE)
         except click.ClickException as error:
             code = _tell(error.format_message(), Exit.USAGE)
         except click.Abort:

@@ -116,7 +116,11 @@ def _print(names: tuple[str, str], found: dict[str, list[Difference]]) -> None:
 
 def _lines(difference: Difference) -> list[str]:
     if difference.kind == "order":
-        return [f"  {difference.path}: only the order differs", f"    a {difference.asked}", f"    b {difference.stored}"]
+        return [
+            f"  {difference.path}: only the order differs",
+            f"    a {difference.asked}",
+            f"    b {difference.stored}",
+        ]
     sides = [f"    a {difference.asked}", f"    b {difference.stored}"]
     shown = {"added": sides[:1], "removed": sides[1:]}.get(difference.kind, sides)
     only = {"added": " (only in a)", "removed": " (only in b)"}.get(difference.kind, "")

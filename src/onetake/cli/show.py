@@ -61,7 +61,10 @@ def _origin(entry: Entry) -> Iterator[tuple[str, str]]:
         yield "contract", "none selected this answer (unjudged)" if entry.unjudged else "none"
     commit = str(origin.get("commit", ""))[:12] + (" with changes" if origin.get("dirty") else "")
     yield "recorded", _joined(("", origin.get("recorded_at")), ("at commit ", commit), ("by ", origin.get("test")))
-    yield "with", _joined(*(("", origin.get(name)) for name in ("recorder", "client", "sdk")), ("Python ", origin.get("python")))
+    yield (
+        "with",
+        _joined(*(("", origin.get(name)) for name in ("recorder", "client", "sdk")), ("Python ", origin.get("python"))),
+    )
     yield "model", _joined(("asked ", origin.get("model_asked")), ("served ", origin.get("model_served")))
     yield "dialect", entry.dialect or ""
     yield "finish", finishes(entry)
