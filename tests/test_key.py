@@ -3,7 +3,9 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+from dataclasses import replace
 from datetime import date
+from pathlib import Path
 
 import pytest
 
@@ -317,3 +319,10 @@ def test_what_is_taken_from_the_headers_can_be_compared():
     one = post(CHAT, headers=(("User-Agent", "a"),))
     assert Keyer().headers(one) == Keyer().headers(post(CHAT)) == ("application/json", "", "[]")
     assert Keyer().headers(post(CHAT, headers=(("openai-beta", "a"),))) != Keyer().headers(one)
+
+
+def test_the_example_of_the_reference_has_the_key_that_it_says():
+    page = (Path(__file__).parents[1] / "docs" / "reference" / "key.md").read_text(encoding="utf-8")
+    request = post('{"temperature":1.0,"model":"m"}', "https://api.openai.com/v1/chat/completions?b=2&a=1")
+    request = replace(request, headers=(*JSON, ("OpenAI-Beta", "x=1")))
+    assert f"This one's key is `{Keyer().key(request)}`." in page

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,7 @@ from onetake.errors import UsageError
 from onetake.keyurl import (
     CREDENTIAL_QUERY,
     KEY_HEADERS,
+    SIGNED_QUERY,
     HeaderRule,
     OriginRule,
     credential_names,
@@ -185,3 +187,9 @@ def test_an_empty_word_is_refused():
 
 def test_the_members_of_a_url_are_canonical_json():
     assert url_text("https://h/x?b=1&a", OriginRule({})) == '"origin":"https://h","path":"/x","query":[["a"],["b","1"]]'
+
+
+def test_the_reference_lists_every_header_and_query_name():
+    page = (Path(__file__).parents[1] / "docs" / "reference" / "key.md").read_text(encoding="utf-8")
+    names = {*KEY_HEADERS, *CREDENTIAL_QUERY, *SIGNED_QUERY, *SIGNED_QUERY["sig"], *SIGNED_QUERY["signature"]}
+    assert [name for name in sorted(names) if f"`{name}`" not in page] == []

@@ -20,7 +20,7 @@ JSON = ("content-type", "application/json")
 
 def ask(body, *headers, url="https://api.openai.com/v1/chat/completions", kind="application/json"):
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return Request("POST", url, (("content-type", kind), ("content-length", str(len(data))), *headers), data)
+    return Request("POST", url, (("content-type", kind), *headers), data)
 
 
 def answer(body, *headers, kind="application/json", **parts):
@@ -59,7 +59,7 @@ def test_request_headers_by_allow_list():
         ("x-my-tenant", "t"),
     )
     scrubbing = Scrubber(key_headers=("x-my-tenant",)).begin()
-    assert scrubbing.request(request).headers[2:] == (
+    assert scrubbing.request(request).headers[1:] == (
         ("anthropic-beta", "b1"),
         ("Anthropic-Beta", "b2"),
         ("X-Amzn-Bedrock-GuardrailIdentifier", "g"),
@@ -114,8 +114,8 @@ def test_the_path_of_a_url():
 
 
 def test_lengths_are_restated():
-    request = Scrubber().begin().request(ask(say(KEY)))
-    assert header(request.headers, "content-length") == str(len(request.body))
+    request = Scrubber().begin().request(ask(say(KEY), ("Content-Length", "71")))
+    assert header(request.headers, "content-length") is None
     body = json.dumps({"text": KEY}).encode()
     cut = Response(200, (JSON, ("content-length", str(len(body) + 40))), body, cut=Cut.PROVIDER)
     scrubbed = Scrubber().begin().response(cut)
@@ -142,7 +142,7 @@ def test_declared_paths_and_patterns():
         **say("[secret 4] and [secret 5]"),
     }
     response = scrubbing.response(answer({}, ("x-region", "eu"), ("x-other", "1")))
-    assert response.headers[2:] == (("x-region", "eu"),)
+    assert response.headers[1:] == (("x-region", "eu"),)
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_br_104_a_custom_header_is_safe_without_any_setting():
     request = scrubbing.request(
         ask(say("my-own-secret"), ("Api-Key", "my-own-secret"), ("X-Corp-Token", "corp-token-99"))
     )
-    assert len(request.headers) == 2 and b"my-own-secret" not in request.body
+    assert len(request.headers) == 1 and b"my-own-secret" not in request.body
     assert b"corp-token-99" not in scrubbing.response(answer({"echo": "corp-token-99"})).body
 
 

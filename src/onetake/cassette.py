@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from threading import RLock
 
@@ -14,7 +14,7 @@ from onetake.key import Keyer
 from onetake.model import Entry, Request
 from onetake.scrub_scan import scan
 from onetake.stores import Store
-from onetake.stores.naming import label
+from onetake.stores.naming import Slot, label
 
 _NOTHING: Mapping[str, bytes] = {}
 
@@ -52,7 +52,11 @@ class Cassette:
     def __init__(self, store: Store, pending: Store | None = None, *, resume: bool = False) -> None:
         self.store = store
         self._pending = pending
-        self._left_over: dict[tuple[str, int], Entry] = _left_over(pending) if pending and resume else {}
+        self._left_over: dict[tuple[str, int], Entry] = {}
+        self._in_the_way: set[Slot] = set()
+        """What lies in the pending store, readable or not; a new entry takes its place."""
+        if pending is not None and resume:
+            self._left_over, self._in_the_way = _left_over(pending)
         self._waiting: dict[tuple[str, int], _Waiting] = {}
         self._lock = RLock()
         self._stamp: object = None
@@ -104,14 +108,16 @@ class Cassette:
             if found is not None:
                 yield key, ordinal, found
 
-    def take_pending(self, key: str, ordinal: int) -> Entry | None:
-        """Return what an earlier, failed run left for a request; it goes into the cassette when the test passes."""
-        entry = self._left_over.get((key, ordinal))
-        if entry is not None:
-            with self._lock:
-                over = (key[:16], ordinal) in {(name[:16], number) for name, number in self.store.names()}
-                self._waiting[key, ordinal] = _Waiting(entry, _schema_side(self._pending, entry), over)
-        return entry
+    def left_over(self, key: str, ordinal: int) -> Entry | None:
+        """Return what an earlier, failed run left for a request."""
+        return self._left_over.get((key, ordinal))
+
+    def resume(self, entry: Entry) -> None:
+        """Take what an earlier run left as recorded by this one: it goes into the cassette when the test passes."""
+        over = entry.ordinal in {ordinal for name, ordinal in self.store.names() if name[:16] == entry.key[:16]}
+        with self._lock:
+            self._waiting[entry.key, entry.ordinal] = _Waiting(entry, _schema_side(self._pending, entry), over)
+            self._index.setdefault(entry.key[:16], set()).add(entry.ordinal)
 
     def add(self, entry: Entry, side: Mapping[str, bytes] = _NOTHING) -> bool:
         """Write an entry under its ordinal, never over another one.
@@ -129,8 +135,9 @@ class Cassette:
         """
         if self.has(entry.key, entry.ordinal):
             return False
-        left_over = self._left_over.pop((entry.key, entry.ordinal), None)
-        added = _write(self._pending or self.store, entry, side, over=left_over is not None)
+        over = (entry.key[:16], entry.ordinal) in self._in_the_way
+        added = _write(self._pending or self.store, entry, side, over=over)
+        self._left_over.pop((entry.key, entry.ordinal), None)
         self._note(_Waiting(entry, side, over=False), written=added)
         return added
 
@@ -153,6 +160,24 @@ class Cassette:
             done.append(entry)
         return done
 
+    def retire(self, touched: Collection[tuple[str, int]], trash: Store, *, entries: bool) -> None:
+        """Move to the trash what waits in the pending store for nobody and, if *entries*, the entries not touched.
+
+        Args:
+            touched: Key and ordinal of what was asked for or written.
+            trash: Where they go, with their sidecars.
+            entries: True moves the cassette's own entries too; one that cannot be read stays where it is.
+        """
+        slots = {(key[:16], ordinal) for key, ordinal in touched}
+        for left in list(self._left_over.values()):
+            if self._pending is not None and (left.key[:16], left.ordinal) not in slots:
+                _move(self._pending, trash, left)
+        for key, ordinal, entry in list(self.all()) if entries else ():
+            if isinstance(entry, Entry) and (key[:16], ordinal) not in slots:
+                _move(self.store, trash, entry)
+        with self._lock:
+            self._refresh()
+
     def _note(self, waiting: _Waiting, *, written: bool) -> None:
         with self._lock:
             self._index.setdefault(waiting.entry.key[:16], set()).add(waiting.entry.ordinal)
@@ -169,23 +194,35 @@ class Cassette:
         self._index, self._stamp = index, stamp
 
 
-def _left_over(pending: Store) -> dict[tuple[str, int], Entry]:
-    """Read what an earlier, failed run left; what cannot be read is left where it is."""
-    found = {}
+def _left_over(pending: Store) -> tuple[dict[tuple[str, int], Entry], set[Slot]]:
+    """Read what an earlier, failed run left, and list all that is there; what cannot be read answers nothing."""
+    found, there = {}, set()
     for name, ordinal in pending.names():
-        data = pending.get(name, ordinal)
+        there.add((name[:16], ordinal))
         try:
-            entry = load_entry(data or b"", pending.get_side)
-        except FormatError:
+            entry = load_entry(pending.get(name, ordinal) or b"", pending.get_side)
+        except (FormatError, StoreError):
             continue
         found[entry.key, entry.ordinal] = entry
-    return found
+    return found, there
 
 
 def _schema_side(pending: Store | None, entry: Entry) -> dict[str, bytes]:
     name = f"_schemas/{entry.contract.schema}.json" if entry.contract else ""
     data = pending.get_side(name) if pending and name else None
     return {name: data} if data is not None else {}
+
+
+def _move(store: Store, trash: Store, entry: Entry) -> None:
+    """Move an entry as it is, not over one that was moved before it."""
+    data, sides = dump_entry(entry)
+    stored = store.get(entry.key, entry.ordinal)
+    for name, content in {**sides, **_schema_side(store, entry)}.items():
+        trash.add_side(name, content)
+    ordinal = entry.ordinal
+    while not trash.add(entry.key, ordinal, stored or data, decoration(entry)):
+        ordinal += 1
+    store.delete(entry.key, entry.ordinal)
 
 
 def _write(store: Store, entry: Entry, side: Mapping[str, bytes], *, over: bool) -> bool:

@@ -55,6 +55,9 @@ class Engine:
         self.played: list[tuple[str, int]] = []
         self.recorded: list[Entry] = []
         self.rejected: list[Entry] = []
+        self.resumed: list[Entry] = []
+        self.asked: set[tuple[str, int]] = set()
+        """Key and ordinal of all that was asked for, whatever came of it."""
         self._being_made = being_made
         self._on_record = on_record
         self._elsewhere = elsewhere
@@ -204,6 +207,7 @@ class Engine:
                     return step
 
     def _step(self, asked: Asked, ordinal: int, flow: Flow, client: str) -> Replay | Live:
+        self.asked.add((asked.key, ordinal))
         found, entry = self._look(asked, ordinal)
         action = decide(self.policy.mode, found, being_made=self._being_made())
         if action is Action.REPLAY and isinstance(entry, Entry):
@@ -213,9 +217,7 @@ class Engine:
         return Live(asked, action, ordinal, flow, client, self.policy.repeats is Repeats.SAME)
 
     def _look(self, asked: Asked, ordinal: int) -> tuple[Found, Entry | Damaged | None]:
-        pending = self.cassette.take_pending(asked.key, ordinal)
-        if pending is not None and self._validity.of(pending, asked.contracts) is Found.VALID:
-            self.ledger.say(f"answered from a run that failed: {misses.asked_line(asked, self.policy)}")
+        if pending := self._left_over(asked, ordinal):
             return Found.PENDING, pending
         entry = self.cassette.load(asked.key, ordinal)
         if entry is None:
@@ -227,6 +229,20 @@ class Engine:
             place = self.cassette.store.locate(asked.key, ordinal)
             return Found.UNREADABLE, Damaged(place, "the request in the file is not the one that its name says")
         return self._validity.of(entry, asked.contracts), entry
+
+    def _left_over(self, asked: Asked, ordinal: int) -> Entry | None:
+        """Return what an earlier, failed run of this test left for a request, if it would be valid in the cassette."""
+        entry = self.cassette.left_over(asked.key, ordinal)
+        if entry is None or entry in self.resumed:
+            return entry
+        if not interactions.answers(entry, asked, self.policy.keyer):
+            return None
+        if self._validity.of(entry, asked.contracts) is not Found.VALID:
+            return None
+        self.cassette.resume(entry)
+        self.resumed.append(entry)
+        self.ledger.say(f"answered from a run that failed: {misses.asked_line(asked, self.policy)}")
+        return entry
 
     def _replay(self, entry: Entry) -> Replay:
         with self._lock:

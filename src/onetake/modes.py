@@ -10,6 +10,12 @@ from onetake.settings import parse_mode
 _flag: Mode | None = None
 
 
+def under_pytest() -> bool:
+    """Tell whether pytest runs in this process, or in one that started it."""
+    # Source: pytest sets the first from 8.2 on, the second while a test runs, in every version.
+    return "PYTEST_VERSION" in os.environ or "PYTEST_CURRENT_TEST" in os.environ
+
+
 def set_flag(mode: Mode | None) -> None:
     """Set what `--record-mode` said; it goes before what code, environment and settings say."""
     global _flag
@@ -26,7 +32,8 @@ def resolve(code: Mode | str | None, settings: Mode | None, default: Mode) -> Mo
 
     Returns:
         In this order: `ONETAKE_MODE=none`, so that an operator can seal any program; the flag; the code; any other
-        `ONETAKE_MODE`; the settings; `none` where `CI` is set or pytest runs; the default.
+        `ONETAKE_MODE`; the settings; `none` where `CI` is set (to anything but `0`, `false` or nothing) or pytest runs;
+        the default.
 
     Raises:
         UsageError: A word is no mode.
@@ -35,6 +42,10 @@ def resolve(code: Mode | str | None, settings: Mode | None, default: Mode) -> Mo
     environment = parse_mode(word) if word else None
     if environment is Mode.NONE:
         return Mode.NONE
-    said = parse_mode(code) if isinstance(code, str) else code
-    sealed = Mode.NONE if os.environ.get("CI") or os.environ.get("PYTEST_VERSION") else None
+    said = None if code is None else parse_mode(code)
+    sealed = Mode.NONE if under_pytest() or _in_ci() else None
     return _flag or said or environment or settings or sealed or default
+
+
+def _in_ci() -> bool:
+    return os.environ.get("CI", "").lower() not in ("", "0", "false")

@@ -9,7 +9,6 @@ from typing import Any
 from onetake.errors import InteractionNotFound
 from onetake.model import Request
 
-
 _TOOLS = {"pytest_httpx": "pytest-httpx"}
 
 

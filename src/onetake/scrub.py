@@ -98,7 +98,6 @@ class Scrubbing:
         headers = self._headers(request.headers, self._scrubber.request_headers, "request")
         kind = (header(request.headers, "content-type") or "").lower()
         body = self._body(request.body, kind, "request", is_call=request.method == "CALL")
-        headers = _restated(headers, len(body) - len(request.body))
         if (url, headers, body) == (request.url, request.headers, request.body):
             return request
         return replace(request, url=url, headers=headers, body=body)

@@ -195,11 +195,11 @@ CREDENTIAL_HEADERS = _words(
 ACCOUNT_HEADERS = frozenset(("openai-organization", "openai-project", "x-goog-user-project"))
 """Name an account: never written, but no secret to hunt for in bodies."""
 REQUEST_HEADERS = _words(
-    "accept content-type content-length content-encoding content-disposition x-goog-upload-command "
+    "accept content-type content-encoding content-disposition x-goog-upload-command "
     "x-goog-upload-offset x-goog-upload-protocol"
 )
-"""Kept besides those that count in the key (`keyurl.KEY_HEADERS`). Versions of clients and SDKs are not: they change
-with every release, and provenance has them."""
+"""Kept besides those that count in the key (`keyurl.KEY_HEADERS`). Not the length, which would make an edited prompt a
+diff of two places, nor versions of clients and SDKs: they change with every release, and provenance has them."""
 RESPONSE_HEADERS = _words(
     "content-type content-length content-encoding content-disposition location operation-location retry-after "
     "retry-after-ms x-should-retry x-amzn-errortype x-goog-upload-url x-goog-upload-status"

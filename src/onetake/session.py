@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +10,11 @@ from typing import Any
 
 from onetake import active, modes, patching
 from onetake.aside import aside, elsewhere
-from onetake.cassette import Cassette
+from onetake.cassette import Cassette, SecretLeftError
 from onetake.contract import as_contracts
 from onetake.decide import Action, Found, decide
 from onetake.engine import Engine
-from onetake.errors import AdapterError, Refusal
+from onetake.errors import AdapterError, Refusal, StoreError, UsageError
 from onetake.key import Keyer
 from onetake.ledger import Expected, Ledger
 from onetake.model import Entry, Mode, Repeats, Request
@@ -40,6 +40,11 @@ class Options:
     hosts: Sequence[str] = ()
     ignore: Sequence[str] = ()
     max_age: MaxAge | Mapping[str, Any] | None = None
+    refusals: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str | Path) or not str(self.name):
+            raise UsageError(f"a cassette's name is a text or a path, not {self.name!r}")
 
 
 class Session:
@@ -50,18 +55,23 @@ class Session:
         settings: The project's settings.
         default: The mode where nobody says anything.
         test: The test's id; its entries wait aside until it has passed.
+        owned: True where the cassette is this test's alone, so that what the test does not ask for is nobody's.
     """
 
-    def __init__(self, options: Options, settings: Settings, default: Mode, test: str = "") -> None:
-        self._settings = settings
+    def __init__(
+        self, options: Options, settings: Settings, default: Mode, test: str = "", *, owned: bool = False
+    ) -> None:
         folder = settings.root / options.name
         policy = _policy(options, settings, default, test)
         pending = DirectoryStore(aside(settings.root, "pending", folder)) if test else None
         self._records = decide(policy.mode, Found.ABSENT, being_made=True) is Action.RECORD
-        self._cassette = Cassette(DirectoryStore(folder, str(options.name)), pending, resume=self._records)
-        self._marker = aside(settings.root, "making", folder)
+        self._cassette = Cassette(DirectoryStore(folder, _place(folder, settings)), pending, resume=self._records)
+        self._trash = DirectoryStore(aside(settings.root, "trash", folder)) if owned else None
+        # A file of its own in the cassette's folder there: one cassette may lie inside another.
+        self._marker = aside(settings.root, "making", folder) / "begun"
         self._made_here = False
         self._being_made = self._cassette.was_empty or self._marker.is_file()
+        self._fails = _said("refusals", options.refusals, settings.refusals) == "fail"
         self._ledger = Ledger()
         self._engine = Engine(
             policy,
@@ -148,18 +158,19 @@ class Session:
             error: What is on its way out, if anything: refusals then become a note on it.
 
         Raises:
-            Refusal: The first that nobody expected or handled, unless an error is on its way.
+            Refusal: The first that nobody expected or handled, unless an error is on its way, or refusals are only
+                reported.
             AdapterError: No call came here, and a tool that answers for a client is active beside us.
         """
         left = self._ledger.open
         if error is None and not left:
             self._check_rival()
             self._end_making()
-        if not left or error in left:
+        if not left or not self._fails:
             return
         if error is None:
             raise self._engine.in_callers_form(left[0])
-        if error.__cause__ not in left and error.__context__ not in left:
+        if not any(part in left for part in _family(error)):
             error.add_note(f"onetake refused {len(left)} call{'s' if len(left) != 1 else ''}; the first: {left[0]}")
 
     @property
@@ -167,16 +178,54 @@ class Session:
         """Where a test's entries wait, for messages."""
         return self._cassette.pending_place
 
+    @property
+    def ledger(self) -> Ledger:
+        """The book of its refusals, which outlives it: a call may still come after its end."""
+        return self._ledger
+
+    @property
+    def fails(self) -> bool:
+        """True where a refusal that nobody expected or handled fails the test, False where it is only listed."""
+        return self._fails
+
+    @property
+    def resumed(self) -> tuple[Entry, ...]:
+        """The entries that an earlier run of this test, which failed, left, and that answered in this one."""
+        return tuple(self._engine.resumed)
+
     def promote(self) -> tuple[Entry, ...]:
-        """Move a passed test's entries from the pending store into its cassette."""
-        return tuple(self._cassette.promote())
+        """Move a passed test's entries from the pending store into its cassette.
+
+        Raises:
+            StoreError: One could not be written; it and those after it still wait.
+        """
+        try:
+            return tuple(self._cassette.promote())
+        except SecretLeftError as error:
+            kinds = ", ".join(sorted({finding.kind for finding in error.args[0]}))
+            raise StoreError(f"{self.pending_place}: an entry there holds a secret ({kinds})") from None
+
+    def retire(self) -> None:
+        """Move to the trash what a test that passed leaves without use: only in a cassette that is this test's alone.
+
+        That is what its earlier, failed runs left waiting and it did not ask for; and, where every request is asked
+        anew, the entries that it did not ask for.
+        """
+        if self._trash is None or not self._records:
+            return
+        touched = self._engine.asked | {(entry.key, entry.ordinal) for entry in self._engine.recorded}
+        anew = decide(self.mode, Found.VALID, being_made=False) is Action.REPLACE
+        self._cassette.retire(touched, self._trash, entries=anew)
 
     def _mark(self) -> None:
         """Note, before the first entry is written, that the cassette is being made, so that a killed run can go on."""
         if self._cassette.was_empty and not self._made_here:
+            try:
+                self._marker.parent.mkdir(parents=True, exist_ok=True)
+                self._marker.touch()
+            except OSError as error:
+                raise StoreError(f"{self._marker}: cannot be written: {error.strerror}") from error
             self._made_here = True
-            self._marker.parent.mkdir(parents=True, exist_ok=True)
-            self._marker.touch()
 
     def _check_rival(self) -> None:
         """Name the tool that may have taken every call, so that a test which records nothing does not just pass."""
@@ -195,6 +244,24 @@ def _nothing() -> None:
     """Do nothing: a test's entries wait in the pending store, so its cassette is never half made."""
 
 
+def _family(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error, what it was raised from or during, and the members of groups: all that a traceback shows."""
+    seen: set[int] = set()
+    waiting = [error]
+    while waiting:
+        one = waiting.pop()
+        if id(one) not in seen:
+            seen.add(id(one))
+            yield one
+            members = one.exceptions if isinstance(one, BaseExceptionGroup) else ()
+            waiting += [part for part in (one.__cause__, one.__context__, *members) if part is not None]
+
+
+def _place(folder: Path, settings: Settings) -> str:
+    """Return what messages call a cassette: its path from the settings' folder, where it lies below that."""
+    return folder.relative_to(settings.root).as_posix() if folder.is_relative_to(settings.root) else str(folder)
+
+
 def _policy(options: Options, settings: Settings, default: Mode, test: str) -> Policy:
     contracts = as_contracts(
         options.contract,
@@ -206,19 +273,26 @@ def _policy(options: Options, settings: Settings, default: Mode, test: str) -> P
     return Policy(
         mode=modes.resolve(options.mode, settings.mode, default),
         root=settings.root,
-        repeats=parse_setting("repeats", options.repeats or settings.repeats or Repeats.SEQUENCE, "repeats"),
+        repeats=_said("repeats", options.repeats, settings.repeats or Repeats.SEQUENCE),
         contracts=contracts,
         declared=settings.contracts,
-        keep=settings.keep if options.keep is None else parse_setting("keep", list(options.keep), "keep"),
-        on_reject=parse_setting("on_reject", options.on_reject or settings.on_reject, "on_reject"),
+        keep=_said("keep", options.keep, settings.keep),
+        on_reject=_said("on_reject", options.on_reject, settings.on_reject),
         keyer=Keyer(rules),
         scrubber=Scrubber(settings.scrub, key_headers=rules.headers),
         traffic=Traffic(
-            hosts=[*settings.hosts, *options.hosts], ignore=[*settings.ignore, *options.ignore], quiet=settings.quiet
+            hosts=[*settings.hosts, *parse_setting("hosts", options.hosts, "hosts")],
+            ignore=[*settings.ignore, *parse_setting("ignore", options.ignore, "ignore")],
+            quiet=settings.quiet,
         ),
         max_age=parse_max_age(options.max_age) or settings.max_age,
         test=test,
     )
+
+
+def _said(name: str, own: object, otherwise: Any) -> Any:
+    """Return what the marker or the call says, checked; where it says nothing, what holds otherwise."""
+    return otherwise if own is None else parse_setting(name, own, name)
 
 
 def _joined(settings: KeyRules, own: KeyRules) -> KeyRules:

@@ -1,15 +1,25 @@
-"""Whose turn it is: the ordinals and the flights of one key in one session. The engine holds the lock."""
+"""Whose turn it is: the ordinals and the flights of one key in one session."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import dataclass, field
+from threading import Lock, RLock
 
-from onetake.steps import Live
+from onetake.steps import Flow, Live
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Flight:
+    """The call that others wait for, and what they wait on."""
+
+    leader: Live
+    landed: Future[None] = field(default_factory=Future)
 
 
 class Turn:
-    """What one session has done about one key.
+    """What one session has done about one key; threads share it.
 
     An ordinal is *held* from the question to its answer, and *used* once an answer was given or kept under it. A held
     ordinal that is let go can be had again, so a retry of the SDK asks for the same one.
@@ -18,53 +28,85 @@ class Turn:
     def __init__(self) -> None:
         self._used: set[int] = set()
         self._held: set[int] = set()
-        self.leader: Live | None = None
-        self.future: Future[None] = Future()
+        self._flight: _Flight | None = None
+        self._lock = RLock()  # re-entrant: a stream that is dropped may end in the garbage collector, anywhere
+        self.writing = Lock()
+        """Held while a shared answer is written, so that one is the first."""
         self.done = False
         """True once this session has an answer that serves every caller (`repeats="same"`)."""
 
     def hold(self) -> int:
         """Take the first ordinal that nobody used or holds."""
-        ordinal = _first(lambda n: n in self._used or n in self._held)
-        self._held.add(ordinal)
-        return ordinal
+        with self._lock:
+            ordinal = _first(lambda n: n in self._used or n in self._held)
+            self._held.add(ordinal)
+            return ordinal
 
     def let_go(self, ordinal: int) -> None:
         """Give a held ordinal back."""
-        self._held.discard(ordinal)
+        with self._lock:
+            self._held.discard(ordinal)
 
-    def use(self, ordinal: int) -> None:
-        """Mark an ordinal as answered."""
-        self._held.discard(ordinal)
-        self._used.add(ordinal)
+    def use(self, ordinal: int) -> bool:
+        """Answer under a held ordinal; False if an answer that was kept meanwhile has claimed it."""
+        with self._lock:
+            self._held.discard(ordinal)
+            if ordinal in self._used:
+                return False
+            self._used.add(ordinal)
+            return True
 
     def unuse(self, ordinal: int) -> None:
         """Take a mark back: the answer could not be written."""
-        self._used.discard(ordinal)
+        with self._lock:
+            self._used.discard(ordinal)
 
-    def claim_free(self, stored: Callable[[int], bool]) -> int:
+    def claim(self, stored: set[int]) -> int:
         """Use the first ordinal that has no entry and no answer: an answer claims it, never a question."""
-        ordinal = _first(lambda n: n in self._used or stored(n))
-        self._used.add(ordinal)
-        return ordinal
+        with self._lock:
+            ordinal = _first(lambda n: n in self._used or n in stored)
+            self._used.add(ordinal)
+            return ordinal
 
-    def claim_over(self, held: int) -> int:
-        """Use the ordinal of an entry that is being replaced, or a lower one that a failed call let go."""
-        ordinal = _first(lambda n: n in self._used or (n in self._held and n != held))
-        ordinal = min(ordinal, held)
-        self.use(ordinal)
-        return ordinal
+    def awaited(self, flow: Flow) -> Future[None] | None:
+        """Return what a caller waits on while another one asks the same; None if nobody does, or it must not wait."""
+        with self._lock:
+            return self._flight.landed if self._flight and _may_wait(flow, self._flight.leader) else None
 
-    def lead(self, leader: Live) -> None:
-        """Make a call the one that the others wait for."""
-        self.leader, self.future = leader, Future()
+    def take_off(self, call: Live, *, done: bool) -> bool:
+        """Let a call go out: as the leader that others wait for, or beside one that its caller cannot wait for.
 
-    def land(self, leader: Live) -> Future[None] | None:
-        """End a call's lead; returns the future to resolve outside the lock, None if it did not lead."""
-        if self.leader is not leader:
-            return None
-        self.leader = None
-        return self.future
+        Args:
+            call: The call.
+            done: What `done` was when its caller looked.
+
+        Returns:
+            False if another caller was faster: look again.
+        """
+        with self._lock:
+            if self._flight is not None:
+                return not _may_wait(call.flow, self._flight.leader)
+            if self.done != done:
+                return False
+            self._flight = _Flight(call)
+            return True
+
+    def land(self, call: Live) -> None:
+        """End a call: its ordinal is free again, and those who wait for it begin again."""
+        with self._lock:
+            self._held.discard(call.ordinal)
+            flight = self._flight
+            if flight is None or flight.leader is not call:
+                return
+            self._flight = None
+        # Outside the lock: what waits may run at once.
+        if not flight.landed.done():
+            flight.landed.set_result(None)
+
+
+def _may_wait(flow: Flow, leader: Live) -> bool:
+    """Tell whether a caller waits for a call in flight: not if it leads that call, or its thread carries the loop."""
+    return flow.may_wait and leader.flow.who != flow.who
 
 
 def _first(taken: Callable[[int], bool]) -> int:

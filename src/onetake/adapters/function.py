@@ -6,7 +6,7 @@ import functools
 import inspect
 import json
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import aclosing, closing
 from pathlib import Path
 from typing import Any, TypeVar
@@ -247,7 +247,7 @@ def _inside_each(values: Any) -> Iterator[Any]:
             yield value
 
 
-async def _inside_each_awaited(values: Any) -> AsyncIterator[Any]:
+async def _inside_each_awaited(values: Any) -> AsyncGenerator[Any]:
     async with aclosing(values):
         while True:
             with active.inside():

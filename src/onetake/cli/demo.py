@@ -55,9 +55,10 @@ class _Report:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_context
 def demo(context: click.Context, keep: str | None, no_model: bool, as_json: bool) -> None:
-    """Show what onetake does, with a real small model on this machine: record, refuse, replay without the model.
+    """Record, refuse and replay with a real small model, every claim checked.
 
-    Exit code 1 where anything that it says was not so in this run.
+    It asks the model on this machine about 12 log lines, stops it, and replays the answers. Exit code 1 where anything
+    that it says was not so in this run.
     """
     run.check_openai()
     if modes.resolve(Mode.NEW_EPISODES, None, Mode.NONE) is Mode.NONE:

@@ -29,10 +29,11 @@ _MOST = 200
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_context
 def diff(context: click.Context, a: str, b: str | None, as_json: bool) -> None:
-    """Say how the entries A and B differ, in request, answer, contract and provenance.
+    """Say how two entries differ.
 
-    Without B: how A differs from what git has of the same file at HEAD, which then stands first. Exit code 1 where they
-    differ. A and B are paths or the first 8 or more hex digits of keys.
+    Request, answer, contract and provenance of A and B are compared. Without B: how A differs from what git has of the
+    same file at HEAD, which then stands first. Exit code 1 where they differ. A and B are paths or the first 8 or more
+    hex digits of keys.
     """
     path = find_entry(a)
     if b is None:

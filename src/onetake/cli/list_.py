@@ -22,7 +22,10 @@ _COLUMNS = ("key", "call", "verdict", "contract", "recorded", "size", "test")
 @click.argument("path", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def list_(path: str | None, as_json: bool) -> None:
-    """List the cassettes under PATH and their entries; PATH is the settings' folder where it is left out."""
+    """List cassettes and their entries.
+
+    They are looked for in PATH and below; in the settings' folder where PATH is left out.
+    """
     start = as_path(path) if path is not None else settings_root()
     if not start.is_dir():
         what = "is a file: `onetake show` shows an entry" if start.is_file() else "there is no such folder"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from onetake.model import Entry
 @click.option("--raw", is_flag=True, help="Write the exact bytes of the response's body.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def show(entries: tuple[str, ...], request: bool, response: bool, raw: bool, as_json: bool) -> None:
-    """Show entries: who recorded them and under which contract, what the model said, then the request.
+    """Show entries: contract and provenance, what the model said, the request.
 
     ENTRY is a path, or the first 8 or more hex digits of a key, looked for below the settings' folder.
     """
@@ -34,7 +35,7 @@ def show(entries: tuple[str, ...], request: bool, response: bool, raw: bool, as_
     if as_json:
         output.print_json({"entries": [{"path": output.shown_path(path), **entry_data(e)} for path, e in found]})
     elif raw:
-        click.get_binary_stream("stdout").write(found[0][1].response.body)
+        sys.stdout.buffer.write(found[0][1].response.body)
     elif request or response:
         for _, entry in found:
             texts = [request_text(entry.request)] * request + [response_text(entry.response)] * response

@@ -1,0 +1,132 @@
+"""Keep what a live call brought: in the cassette under the ordinal that it claims, or aside where the gate refused it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from onetake import interactions, misses
+from onetake.cassette import Cassette, SecretLeftError
+from onetake.decide import Action
+from onetake.errors import ContractError
+from onetake.gate import Kind
+from onetake.ledger import Ledger
+from onetake.model import Entry, Response
+from onetake.steps import Judged, Live, Policy
+from onetake.turns import Turn
+
+
+class Keeper:
+    """One session's way to disk.
+
+    Args:
+        policy: What the session goes by.
+        cassette: Where good answers go.
+        rejects: Where refused answers are kept aside.
+        ledger: The session's refusals.
+        on_record: Called before each write into the cassette.
+    """
+
+    def __init__(
+        self, policy: Policy, cassette: Cassette, rejects: Cassette, ledger: Ledger, on_record: Callable[[], None]
+    ) -> None:
+        self.recorded: list[Entry] = []
+        self.rejected: list[Entry] = []
+        self._policy = policy
+        self._cassette = cassette
+        self._rejects = rejects
+        self._ledger = ledger
+        self._on_record = on_record
+
+    def keep(self, judged: Judged, entry: Entry, turn: Turn, *, raising: bool) -> Response:
+        """Write the entry of a judged call.
+
+        Args:
+            judged: What the gate said.
+            entry: The entry that comes of it.
+            turn: The turn of the entry's key.
+            raising: False where a reject must not raise.
+
+        Returns:
+            The response for the caller: the one that came, or under `repeats="same"` the one that was added first.
+
+        Raises:
+            ContractError: The answer is a reject, and rejects raise; not yet in the ledger.
+            StoreError, FormatError, OSError: It could not be written.
+        """
+        if judged.judgement.kind is Kind.REJECT:
+            return self._reject(judged, entry, raising=raising)
+        try:
+            self._on_record()
+            added_first = self._write(judged.call, entry, turn)
+        except SecretLeftError as error:
+            return self._reject(judged, interactions.without_secret(entry, error.args[0]), raising=raising)
+        if judged.judgement.note:
+            self._ledger.say(f"{judged.judgement.note}: {misses.asked_line(judged.call.asked, self._policy)}")
+        return added_first or judged.response
+
+    def _write(self, call: Live, entry: Entry, turn: Turn) -> Response | None:
+        """Write an entry; returns a response only where another caller's was added first."""
+        side = interactions.schema_of(entry, call.asked.contracts)
+        # A secret that only today's rules know moves the key: then nothing is there to be replaced.
+        over = call.action is Action.REPLACE and entry.key == call.asked.key
+        if call.shared:
+            return self._write_shared(entry, side, turn, over=over)
+        if over:
+            self._write_over(interactions.under(entry, call.ordinal), side, turn)
+        else:
+            self._write_next(entry, side, turn)
+        return None
+
+    def _write_over(self, entry: Entry, side: dict[str, bytes], turn: Turn) -> None:
+        self._cassette.put(entry, side)
+        turn.use(entry.ordinal)
+        self.recorded.append(entry)
+
+    def _write_next(self, entry: Entry, side: dict[str, bytes], turn: Turn) -> None:
+        """Add an entry under the first free ordinal, the next one where another process was faster."""
+        while True:
+            entry = interactions.under(entry, turn.claim(self._cassette.ordinals(entry.key)))
+            try:
+                added = self._cassette.add(entry, side)
+            except BaseException:
+                turn.unuse(entry.ordinal)
+                raise
+            if added:
+                self.recorded.append(entry)
+                return
+
+    def _write_shared(self, entry: Entry, side: dict[str, bytes], turn: Turn, *, over: bool) -> Response | None:
+        entry = interactions.under(entry, 0)
+        with turn.writing:
+            if not turn.done and over:
+                self._cassette.put(entry, side)
+            elif turn.done or not self._cassette.add(entry, side):
+                turn.done = True
+                first = self._cassette.load(entry.key, 0)
+                return first.response if isinstance(first, Entry) else None
+            turn.done = True
+        self.recorded.append(entry)
+        return None
+
+    def _reject(self, judged: Judged, entry: Entry, *, raising: bool) -> Response:
+        """Keep a refused answer aside, and say so: it is paid for, and it is never replayed."""
+        try:
+            entry = self._set_aside(entry, judged.call)
+        except SecretLeftError as error:
+            entry = self._set_aside(interactions.without_secret(entry, error.args[0]), judged.call)
+        kind = entry.verdict.partition(":")[2]
+        name = entry.contract.name if entry.contract else ""
+        asked = misses.asked_line(judged.call.asked, self._policy)
+        place = self._rejects.store.locate(entry.key, entry.ordinal)
+        refusal = ContractError(kind, asked, entry.violations, entry.response, place, name)
+        if raising and self._policy.on_reject == "raise":
+            raise refusal
+        self._ledger.say(str(refusal))
+        return judged.response
+
+    def _set_aside(self, entry: Entry, call: Live) -> Entry:
+        side = interactions.schema_of(entry, call.asked.contracts)
+        while not self._rejects.add(entry, side):
+            entry = interactions.under(entry, entry.ordinal + 1)
+        self.rejected.append(entry)
+        return entry
