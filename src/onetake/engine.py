@@ -1,7 +1,7 @@
 """The engine: `begin` says what to do with a request, `judge` what an answer is, `commit` keeps it, `abandon` lets go.
 
-It knows no client and no event loop; adapters do what it says. One engine serves one session, from any thread. Its lock
-is never held across a read or write of the disk, nor across a live call.
+It knows no client and no event loop; adapters do what it says. One engine serves one session, from any thread. No lock
+is held across a live call, and only `repeats="same"` holds one across a write: that of its own key.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from collections.abc import Callable
 from threading import RLock
 
 from onetake import gate, interactions, misses
-from onetake.cassette import Cassette, Damaged, SecretLeftError
+from onetake.cassette import Cassette, Damaged
 from onetake.contract import Contract
 from onetake.decide import Action, Found, decide
-from onetake.errors import ContractError, NotStored, Refusal, StoreError
+from onetake.errors import ContractError, FormatError, NotStored, Refusal, StoreError
+from onetake.keeping import Keeper
 from onetake.ledger import Ledger
 from onetake.model import Entry, Repeats, Request, Response
 from onetake.steps import Asked, Flow, Judged, Live, Policy, Replay, Wait
-from onetake.traffic import Route
+from onetake.traffic import Route, looks_like_llm
 from onetake.turns import Turn
 from onetake.validity import Validity
 
@@ -33,6 +34,9 @@ class Engine:
         being_made: Tells whether the cassette is being made, at the moment of asking.
         on_record: Called before each write into the cassette.
         elsewhere: Given a key, names other cassettes that hold it.
+
+    Raises:
+        UsageError: A file that a contract watches is not there; said before anything is asked and paid for.
     """
 
     def __init__(
@@ -46,30 +50,43 @@ class Engine:
         on_record: Callable[[], None],
         elsewhere: Callable[[str], list[str]],
     ) -> None:
+        for contract in policy.contracts:
+            contract.ref(policy.root)
         self.policy = policy
         self.cassette = cassette
-        self.rejects = rejects
         self.ledger = ledger
         self.closed = False
         self.requests: list[Request] = []
         self.played: list[tuple[str, int]] = []
-        self.recorded: list[Entry] = []
-        self.rejected: list[Entry] = []
         self.resumed: list[Entry] = []
         self.asked: set[tuple[str, int]] = set()
         """Key and ordinal of all that was asked for, whatever came of it."""
         self._being_made = being_made
-        self._on_record = on_record
+        self._keeper = Keeper(policy, cassette, rejects, ledger, on_record)
         self._elsewhere = elsewhere
         self._validity = Validity(policy)
         self._turns: dict[str, Turn] = {}
+        self._warned: set[tuple[str, str]] = set()
         self._lock = RLock()  # re-entrant: a stream that is dropped may end in the garbage collector, anywhere
+
+    @property
+    def recorded(self) -> list[Entry]:
+        """The entries that were written."""
+        return self._keeper.recorded
+
+    @property
+    def rejected(self) -> list[Entry]:
+        """The answers that the gate refused."""
+        return self._keeper.rejected
 
     def passes(self, method: str, url: str) -> bool:
         """Tell whether a request is none of this session's business: it goes out untouched and nothing is written."""
         if decide(self.policy.mode, Found.ABSENT, being_made=False) is Action.PASS:
             return True
-        return self.policy.traffic.verdict(method, url) is not Route.INTERACTION
+        if self.policy.traffic.verdict(method, url) is Route.INTERACTION:
+            return False
+        self._warn_of_model_call(method, url)
+        return True
 
     def begin(
         self, request: Request, flow: Flow, client: str = "", contracts: tuple[Contract, ...] | None = None
@@ -92,18 +109,13 @@ class Engine:
         if self.closed:
             raise self.refuse(misses.closed(request, self.cassette.place, self.policy))
         asked = self._identify(request, self.policy.contracts if contracts is None else contracts)
-        with self._lock:
-            turn = self._turns.setdefault(asked.key, Turn())
-        step: Replay | Live | Wait | None = None
+        ask = self._same if self.policy.repeats is Repeats.SAME else self._next
+        step = None
         try:
-            if self.policy.repeats is Repeats.SAME:
-                step = self._begin_same(asked, turn, flow, client)
-            else:
-                step = self._begin_next(asked, turn, flow, client)
+            step = ask(asked, self._turn(asked.key), flow, client)
         finally:
-            if not isinstance(step, Wait):  # a caller that waits begins again
-                with self._lock:
-                    self.requests.append(request)
+            if not isinstance(step, Wait):  # who waits will ask again
+                self._note(request, step)
         return step
 
     def judge(self, call: Live, response: Response) -> Judged:
@@ -128,31 +140,25 @@ class Engine:
             ContractError: The answer is a reject, and rejects raise.
             NotStored: The store could not write it.
         """
-        call = judged.call
-        if call.ended:
+        if not self._end(judged.call):
             return judged.response
         try:
-            return self._commit(judged, raising=raising)
-        except StoreError as error:
-            refusal = NotStored(misses.asked_line(call.asked, self.policy), str(error), judged.response)
-            self.ledger.write(refusal)
+            return self._kept(judged, raising=raising)
+        except ContractError as refusal:
+            raise self.refuse(refusal) from None
+        except (StoreError, FormatError, OSError) as error:
+            not_stored = NotStored(misses.asked_line(judged.call.asked, self.policy), str(error), judged.response)
+            refusal = self.refuse(not_stored)
             if not raising:
                 return judged.response
-            raise self.in_callers_form(refusal) from error
+            raise refusal from error
         finally:
-            self.abandon(call)
+            self._turn(judged.call.asked.key).land(judged.call)
 
     def abandon(self, call: Live) -> None:
         """End a call without an answer: its ordinal is free again, and those who wait for it begin again."""
-        if call.ended:
-            return
-        call.ended = True
-        with self._lock:
-            turn = self._turns[call.asked.key]
-            turn.let_go(call.ordinal)
-            waiting = turn.land(call)
-        if waiting is not None and not waiting.done():
-            waiting.set_result(None)
+        if self._end(call):
+            self._turn(call.asked.key).land(call)
 
     def refuse(self, refusal: Refusal) -> Refusal:
         """Write a refusal into the ledger and return it in the form that the caller's thread can stand."""
@@ -164,54 +170,50 @@ class Engine:
         """Find the request's key: as it came, and only where nothing has that key, scrubbed.
 
         Stored keys are of scrubbed requests: whatever is found under the key of the request as it came has no secret
-        in it, so a hit costs no scrubbing.
+        in it, so a hit costs no scrubbing. Rules of the project's own may be younger than the entries, so under those
+        an entry of the scrubbed request goes first.
         """
-        keyer = self.policy.keyer
+        keyer, scrubber = self.policy.keyer, self.policy.scrubber
         days = keyer.today()
-        asked = Asked(request, contracts, keyer.key(request, days), days, self.policy.scrubber.begin())
-        if not self.cassette.ordinals(asked.key):
+        asked = Asked(request, contracts, keyer.key(request, days), days, scrubber.begin())
+        stored = self.cassette.ordinals(asked.key)
+        if not stored or scrubber.declared or scrubber.patterns:
             asked.scrubbed = asked.scrubbing.request(request)
-            asked.key = keyer.key(asked.scrubbed, days)
+            key = keyer.key(asked.scrubbed, days)
+            if not stored or self.cassette.ordinals(key):
+                asked.key = key
         return asked
 
-    def _begin_next(self, asked: Asked, turn: Turn, flow: Flow, client: str) -> Replay | Live:
-        with self._lock:
-            ordinal = turn.hold()
-        try:
-            step = self._step(asked, ordinal, flow, client)
-        except BaseException:
-            with self._lock:
-                turn.let_go(ordinal)
-            raise
-        if isinstance(step, Replay):
-            with self._lock:
-                turn.use(ordinal)
-        return step
-
-    def _begin_same(self, asked: Asked, turn: Turn, flow: Flow, client: str) -> Replay | Live | Wait:
+    def _next(self, asked: Asked, turn: Turn, flow: Flow, client: str) -> Replay | Live:
+        """Answer with the key's next entry: no two callers get the same one."""
         while True:
-            with self._lock:
-                done = turn.done
-                if turn.leader is not None and _waits(flow, turn.leader):
-                    return Wait(turn.future)
-            if done and (entry := self.cassette.load(asked.key, 0)) and isinstance(entry, Entry):
-                return self._replay(entry)
-            step = self._step(asked, 0, flow, client)
-            if isinstance(step, Replay):
+            ordinal = turn.hold()
+            try:
+                step = self._step(asked, ordinal, flow, client)
+            except BaseException:
+                turn.let_go(ordinal)
+                raise
+            if isinstance(step, Live) or turn.use(ordinal):
                 return step
-            with self._lock:
-                if turn.leader is None and turn.done == done:
-                    turn.lead(step)
-                    return step
-                if turn.leader is not None and not _waits(flow, turn.leader):
-                    return step
+
+    def _same(self, asked: Asked, turn: Turn, flow: Flow, client: str) -> Replay | Live | Wait:
+        """Answer everyone with the key's one entry; who asks while it is made waits for it."""
+        while True:
+            done = turn.done
+            if (future := turn.awaited(flow)) is not None:
+                return Wait(future)
+            if done and isinstance(entry := self.cassette.load(asked.key, 0), Entry):
+                return Replay(entry.response, entry)
+            step = self._step(asked, 0, flow, client)
+            if isinstance(step, Replay) or turn.take_off(step, done=done):
+                return step
 
     def _step(self, asked: Asked, ordinal: int, flow: Flow, client: str) -> Replay | Live:
         self.asked.add((asked.key, ordinal))
         found, entry = self._look(asked, ordinal)
         action = decide(self.policy.mode, found, being_made=self._being_made())
         if action is Action.REPLAY and isinstance(entry, Entry):
-            return self._replay(entry)
+            return Replay(entry.response, entry)
         if action is Action.REFUSE:
             raise self.refuse(self._explain(asked, ordinal, found, entry))
         return Live(asked, action, ordinal, flow, client, self.policy.repeats is Repeats.SAME)
@@ -225,9 +227,8 @@ class Engine:
             return (Found.EXHAUSTED if stored and max(stored) < ordinal else Found.ABSENT), None
         if isinstance(entry, Damaged):
             return Found.UNREADABLE, entry
-        if not interactions.answers(entry, asked, self.policy.keyer):
-            place = self.cassette.store.locate(asked.key, ordinal)
-            return Found.UNREADABLE, Damaged(place, "the request in the file is not the one that its name says")
+        if why := interactions.mismatch(entry, asked, self.policy.keyer):
+            return Found.UNREADABLE, Damaged(self.cassette.store.locate(asked.key, ordinal), why)
         return self._validity.of(entry, asked.contracts), entry
 
     def _left_over(self, asked: Asked, ordinal: int) -> Entry | None:
@@ -235,7 +236,7 @@ class Engine:
         entry = self.cassette.left_over(asked.key, ordinal)
         if entry is None or entry in self.resumed:
             return entry
-        if not interactions.answers(entry, asked, self.policy.keyer):
+        if interactions.mismatch(entry, asked, self.policy.keyer):
             return None
         if self._validity.of(entry, asked.contracts) is not Found.VALID:
             return None
@@ -244,10 +245,40 @@ class Engine:
         self.ledger.say(f"answered from a run that failed: {misses.asked_line(asked, self.policy)}")
         return entry
 
-    def _replay(self, entry: Entry) -> Replay:
+    def _warn_of_model_call(self, method: str, url: str) -> None:
+        """Say, once a place, that a call which goes out untouched looks like one that should be recorded."""
+        place = url.partition("?")[0]
+        if not looks_like_llm(method, place):
+            return
         with self._lock:
-            self.played.append((entry.key, entry.ordinal))
-        return Replay(entry.response, entry)
+            if (method, place) in self._warned:
+                return
+            self._warned.add((method, place))
+        self.ledger.say(looks_like_llm(method, self.policy.scrubber.begin().request(Request(method, place)).url))
+
+    def _note(self, request: Request, step: Replay | Live | None) -> None:
+        with self._lock:
+            self.requests.append(request)
+            if isinstance(step, Replay):
+                self.played.append((step.entry.key, step.entry.ordinal))
+        if isinstance(step, Replay) and (old := self._validity.warning(step.entry)):
+            self.ledger.say(old)
+
+    def _turn(self, key: str) -> Turn:
+        with self._lock:
+            return self._turns.setdefault(key, Turn())
+
+    def _end(self, call: Live) -> bool:
+        """Tell whether this is a call's one end; a stream that is read out and closed at once comes here twice."""
+        with self._lock:
+            ended, call.ended = call.ended, True
+        return not ended
+
+    def _kept(self, judged: Judged, *, raising: bool) -> Response:
+        entry = judged.entry
+        if entry is None:
+            return judged.response
+        return self._keeper.keep(judged, entry, self._turn(entry.key), raising=raising)
 
     def _explain(self, asked: Asked, ordinal: int, found: Found, entry: Entry | Damaged | None) -> Refusal:
         if isinstance(entry, Damaged):
@@ -256,86 +287,6 @@ class Engine:
         others = self._elsewhere(asked.key)
         return misses.not_found(asked, found, ordinal, why, self.policy, self.cassette, set(self.played), others)
 
-    def _commit(self, judged: Judged, *, raising: bool) -> Response:
-        kind, entry = judged.judgement.kind, judged.entry
-        if entry is None:
-            return judged.response
-        if kind is gate.Kind.REJECT:
-            return self._reject(judged, entry, raising=raising)
-        try:
-            self._on_record()
-            written = self._write(judged.call, entry)
-        except SecretLeftError as error:
-            return self._reject(judged, interactions.without_secret(entry, error.args[0]), raising=raising)
-        if judged.judgement.note:
-            self.ledger.say(f"{judged.judgement.note}: {misses.asked_line(judged.call.asked, self.policy)}")
-        return judged.response if written is None else written
-
-    def _write(self, call: Live, entry: Entry) -> Response | None:
-        """Write an entry under the ordinal that its answer claims; returns a response only where another one won."""
-        side = interactions.schema_of(entry, call.asked.contracts)
-        if call.shared:
-            return self._write_shared(call, entry, side)
-        key, turn = entry.key, self._turns[entry.key]
-        while True:
-            with self._lock:
-                if call.action is Action.REPLACE:
-                    ordinal = turn.claim_over(call.ordinal)
-                else:
-                    ordinal = turn.claim_free(lambda number: self.cassette.has(key, number))
-            entry = interactions.under(entry, ordinal)
-            try:
-                if call.action is Action.REPLACE:
-                    self.cassette.put(entry, side)
-                elif not self.cassette.add(entry, side):
-                    continue
-            except BaseException:
-                with self._lock:
-                    turn.unuse(ordinal)
-                raise
-            self.recorded.append(entry)
-            return None
-
-    def _write_shared(self, call: Live, entry: Entry, side: dict[str, bytes]) -> Response | None:
-        turn = self._turns[entry.key]
-        entry = interactions.under(entry, 0)
-        if not turn.done and call.action is Action.REPLACE:
-            self.cassette.put(entry, side)
-        elif turn.done or not self.cassette.add(entry, side):
-            turn.done = True
-            winner = self.cassette.load(entry.key, 0)
-            return winner.response if isinstance(winner, Entry) else None
-        turn.done = True
-        self.recorded.append(entry)
-        return None
-
-    def _reject(self, judged: Judged, entry: Entry, *, raising: bool) -> Response:
-        """Keep a refused answer aside, and say so: it is paid for, and it is never replayed."""
-        try:
-            place = self._set_aside(entry, judged.call)
-        except SecretLeftError as error:
-            entry = interactions.without_secret(entry, error.args[0])
-            place = self._set_aside(entry, judged.call)
-        kind = entry.verdict.partition(":")[2]
-        name = entry.contract.name if entry.contract else ""
-        asked = misses.asked_line(judged.call.asked, self.policy)
-        refusal = ContractError(kind, asked, entry.violations, entry.response, place, name)
-        if raising and self.policy.on_reject == "raise":
-            raise self.refuse(refusal)
-        self.ledger.say(str(refusal))
-        return judged.response
-
-    def _set_aside(self, entry: Entry, call: Live) -> str:
-        while not self.rejects.add(entry, interactions.schema_of(entry, call.asked.contracts)):
-            entry = interactions.under(entry, entry.ordinal + 1)
-        self.rejected.append(entry)
-        return self.rejects.store.locate(entry.key, entry.ordinal)
-
     def in_callers_form(self, refusal: Refusal) -> Refusal:
         """Return a refusal as its thread can stand it: pool workers hang on what is no `Exception`."""
         return refusal.as_exception() if misses.in_pool_worker() else refusal
-
-
-def _waits(flow: Flow, leader: Live) -> bool:
-    """Tell whether a caller waits for a call in flight: not if it leads that call, or its thread carries the loop."""
-    return flow.may_wait and leader.flow.who != flow.who

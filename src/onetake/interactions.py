@@ -10,12 +10,13 @@ from hashlib import sha256
 from typing import Any
 
 from onetake.contract import Contract
+from onetake.errors import FormatError
 from onetake.gate import Judgement
 from onetake.key import RECIPE, Keyer
-from onetake.model import Entry, KeySpec, Request, Response, Violation
+from onetake.model import Entry, KeySpec, Request, Response, Violation, header
 from onetake.provenance import provenance
 from onetake.scrub import SCRUB
-from onetake.scrub_scan import Finding
+from onetake.scrub_scan import Finding, scan
 from onetake.steps import Asked, Live, Policy
 
 
@@ -42,9 +43,9 @@ def entry_of(call: Live, response: Response, judgement: Judgement, policy: Polic
             policy.root,
             test=policy.test,
             client=call.client,
-            sdk=_sdk(asked.request),
+            sdk=_sdk(asked.scrubbed),
             model_asked=dialect.model_asked(asked.scrubbed) if dialect else None,
-            model_served=judgement.reading.model,
+            model_served=reading.model,
         ),
         dialect=f"{dialect.name}/{dialect.version}" if dialect and reading.answer else None,
         answer=reading.answer,
@@ -54,21 +55,24 @@ def entry_of(call: Live, response: Response, judgement: Judgement, policy: Polic
     )
 
 
-def answers(entry: Entry, asked: Asked, keyer: Keyer) -> bool:
-    """Tell whether the request in an entry is the one that is asked, not only its name.
+def mismatch(entry: Entry, asked: Asked, keyer: Keyer) -> str:
+    """Say why the request in an entry is not the one that is asked, whatever its name is; empty where it is.
 
     Equal bytes, URL and key headers prove it at once; else the stored request is keyed anew, under its own rules.
     """
     stored = entry.request
     if entry.key != asked.key:
-        return False
+        return "the key in the file is not the one that its name says"
     wanted = asked.scrubbed or asked.request
     if (stored.method, stored.url, stored.body) == (wanted.method, wanted.url, wanted.body) and keyer.headers(
         stored
     ) == keyer.headers(wanted):
-        return True
-    own, days = Keyer.from_spec(entry.key_spec.rules)
-    return own.key(stored, days) == asked.key
+        return ""
+    try:
+        own, days = Keyer.from_spec(entry.key_spec.rules)
+    except FormatError as error:
+        return str(error)
+    return "" if own.key(stored, days) == asked.key else "its request was changed: it no longer gives the stored key"
 
 
 def schema_of(entry: Entry, contracts: Sequence[Contract]) -> dict[str, bytes]:
@@ -93,15 +97,20 @@ def without_secret(entry: Entry, findings: Sequence[Finding]) -> Entry:
         for side, body in (("request", entry.request.body), ("response", entry.response.body))
         if body
     )
-    kinds = tuple(Violation(finding.where, "no secret", finding.kind) for finding in findings)
+    # A place names keys of the body, and those may be the secret.
+    kinds = tuple(
+        Violation("" if scan(finding.where.encode("utf-8", "replace")) else finding.where, "no secret", finding.kind)
+        for finding in findings
+    )
     return replace(
         entry,
         verdict="reject:secret",
         answer=None,
         dialect=None,
         violations=kinds + found,
-        request=Request(entry.request.method, entry.request.url.partition("?")[0]),
+        request=Request(entry.request.method, "/".join(entry.request.url.split("/")[:3])),
         response=Response(entry.response.status),
+        scrubbed=(),
         contract=None,
         provenance={name: value for name, value in entry.provenance.items() if name in ("recorded_at", "recorder")},
     )
@@ -115,8 +124,8 @@ def _scrubbed_violations(violations: Sequence[Violation], call: Live) -> tuple[V
 
 def _sdk(request: Request) -> str | None:
     """Return the SDK's own name for itself, where the user agent is not the HTTP client's."""
-    agent = next((value for name, value in request.headers if name.lower() == "user-agent"), "")
-    return agent if agent and not agent.startswith(("python-httpx", "python-httpx2", "python-requests")) else None
+    agent = header(request.headers, "user-agent") or ""
+    return agent if agent and not agent.lower().startswith(("python-", "python/")) else None
 
 
 def _metrics(call: Live, judgement: Judgement) -> Mapping[str, Any]:

@@ -6,11 +6,12 @@ import os
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 
 from onetake import dialects, explain
 from onetake.cassette import Cassette, Damaged
 from onetake.decide import Found
-from onetake.errors import InteractionNotFound, UnreadableEntry
+from onetake.errors import FormatError, InteractionNotFound, UnreadableEntry
 from onetake.explain import Candidate
 from onetake.key import Keyer
 from onetake.model import Entry, Request
@@ -19,7 +20,6 @@ from onetake.steps import Asked, Policy
 
 _REASONS = {
     Found.ABSENT: "no interaction is stored for this request",
-    Found.EXHAUSTED: "this request was asked once more than it was recorded",
     Found.STALE: "the stored interaction is stale",
     Found.UNKEPT: "the stored answer is of a kind that this session does not keep",
     Found.EXPIRED: "the stored interaction is too old",
@@ -62,9 +62,11 @@ def not_found(
 ) -> InteractionNotFound:
     """Make the refusal of a request that has no valid entry in this mode, with the nearest one and the way out."""
     request = _scrubbed(asked)
-    reason = _REASONS[found]
     if found is Found.EXHAUSTED:
-        reason += f" ({ordinal} time{'s' if ordinal != 1 else ''} recorded)"
+        recorded = len(cassette.ordinals(asked.key))
+        reason = f"this request was asked {_times(ordinal + 1)} and recorded {_times(recorded)}"
+    else:
+        reason = _REASONS[found]
     near = why if why else _nearest(asked, policy.keyer, cassette, played)
     if elsewhere:
         near += ("\n" if near else "") + "the same request is stored in " + ", ".join(elsewhere)
@@ -117,11 +119,16 @@ def _scrubbed(asked: Asked) -> Request:
     return asked.scrubbed
 
 
+def _times(count: int) -> str:
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
+
+
 def _nearest(asked: Asked, keyer: Keyer, cassette: Cassette, played: set[tuple[str, int]]) -> str:
     candidates = []
     for _, _, entry in cassette.all():
         if isinstance(entry, Entry):
-            candidates.append(_candidate(entry, cassette, played))
+            with suppress(FormatError):  # its key rules are damaged: then it cannot be compared
+                candidates.append(_candidate(entry, cassette, played))
         if len(candidates) == _MOST_CANDIDATES:
             break
     found = explain.nearest(keyer.parts(_scrubbed(asked), asked.days), candidates)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import sys
 from collections.abc import Generator
 from importlib import metadata
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from onetake import active, modes, scopes
 from onetake.errors import OnetakeError, UsageError
 from onetake.model import Mode
+from onetake.pytest_reports import SECTION, RunningTest
 from onetake.session import Options, Session
 from onetake.settings import Settings, load_settings, parse_mode
 from onetake.stores.naming import folder_name
@@ -22,16 +24,10 @@ from onetake.stores.naming import folder_name
 _MODES = ("none", "once", "new_episodes", "all", "off", "replay", "rewrite")
 _OTHERS = ("recording", "cassetter")
 """Plugins that define `--record-mode` too: pytest stops when two do, so theirs is read where they are there."""
-_running = pytest.StashKey["_Test"]()
-
-
-class _Test:
-    """One test's session, from its setup to its teardown."""
-
-    def __init__(self, session: Session, scope: active.Scope) -> None:
-        self.session = session
-        self.scope = scope
-        self.passed = False
+_ARGUMENTS = tuple(field for field in Options.__dataclass_fields__ if field != "name")
+_running = pytest.StashKey[RunningTest]()
+_settings_of = pytest.StashKey[dict[Path, Settings]]()
+_told = pytest.StashKey[list[RunningTest]]()
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
@@ -50,88 +46,128 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker and take the mode from the command line."""
     config.addinivalue_line(
         "markers",
-        "cassette(name=None, *, mode, contract, schema_version, repeats, keep, on_reject, key, hosts, ignore, "
-        "max_age): record and replay this test's model calls",
+        f"cassette(name=None, *, {', '.join(_ARGUMENTS)}): record and replay this test's model calls",
     )
     word = config.getoption("--record-mode", None)
-    try:
-        modes.set_flag(parse_mode(word) if word else None)
-    except UsageError as error:
-        raise pytest.UsageError(f"--record-mode: {error}") from None
+    # A word that is not ours is one of the other plugin's own modes, which say nothing of our cassettes.
+    modes.set_flag(parse_mode(word) if word in _MODES else None)
 
 
-def pytest_unconfigure(config: pytest.Config) -> None:
+def pytest_unconfigure() -> None:
     """Forget the mode: pytest may run again in this process."""
     modes.set_flag(None)
 
 
 @pytest.fixture
-def cassette(request: pytest.FixtureRequest, _onetake_session: Session | None) -> Session:
+def cassette(request: pytest.FixtureRequest) -> Session:
     """Return this test's open cassette: its entries, what was asked, replayed, recorded, refused and left unused."""
-    assert _onetake_session is not None
-    return _onetake_session
+    test = request.node.stash.get(_running, None)
+    return _open(request.node).session if test is None else test.session
 
 
 @pytest.fixture(autouse=True)
-def _onetake_session(request: pytest.FixtureRequest) -> Generator[Session | None]:
+def _onetake_session(request: pytest.FixtureRequest) -> Generator[None]:
     """Open the test's session before its other fixtures, where it is marked or asks for the `cassette` fixture."""
     item = request.node
-    marker = item.get_closest_marker("cassette")
-    if marker is None and "cassette" not in request.fixturenames:
-        yield None
-        return
+    if item.get_closest_marker("cassette") is not None or _asks_for_ours(item):
+        _open(item)
+    yield
+    test = item.stash.get(_running, None)
+    if test is not None:
+        test.end()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Have `use_cassette` look for its settings from the test's file on, in whatever thread or task it is called."""
+    before = scopes.set_start(item.path)
     try:
-        session = Session(_options(item, marker), _settings(item.config, item.path), Mode.NONE, test=item.nodeid)
-    except OnetakeError as error:
-        pytest.fail(f"onetake: {error}", pytrace=False)
-    test = _Test(session, session.open())
-    item.stash[_running] = test
-    yield session
-    session.close()
-    if test.passed:
-        session.promote()
+        return (yield)
+    finally:
+        scopes.set_start(before)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Run the test under its session; a refusal that it swallowed fails it here, and nothing is promoted then."""
-    start = scopes.settings_start.set(item.path)
+    """Run the test under its session; a refusal that it swallowed fails it here."""
     test = item.stash.get(_running, None)
-    try:
-        if test is None:
-            return (yield)
-        return (yield from _call(item, test))
-    finally:
-        scopes.settings_start.reset(start)
-
-
-def _call(item: pytest.Item, test: _Test) -> Generator[None, object, object]:
-    _bind_coroutine(item, test.scope)
-    token = active.bind(test.scope)
-    try:
+    if test is None:
         result = yield
-    except BaseException as error:
-        test.session.settle(error)
-        _say_pending(item, test.session)
-        raise
-    finally:
-        active.unbind(test.scope, token)
-    try:
-        test.session.settle()
-    except BaseException:
-        _say_pending(item, test.session)
-        raise
-    test.passed = True
-    test.session.promote()
+    else:
+        result = yield from _bound(item, test.scope)
     return result
 
 
-def _bind_coroutine(item: pytest.Item, scope: active.Scope) -> None:
-    """Bind an async test inside its own task: its runner's context was made elsewhere, perhaps for another test."""
-    function = getattr(item, "obj", None)
-    if not inspect.iscoroutinefunction(function):
-        return
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Keep what a test recorded once its call has passed by pytest's own word, and say what became of the rest."""
+    report = yield
+    test = item.stash.get(_running, None)
+    if test is not None:
+        test.see(report)
+        if report.when == "teardown":
+            del item.stash[_running]
+    return report
 
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run in which a call came after its test had been reported: no test is left that could fail."""
+    late = any(test.late for test in session.config.stash.get(_told, ()))
+    if late and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say what concerns no failing test: answers from an earlier run, listed refusals, calls that came too late."""
+    lines = [
+        f"{report.nodeid}: {text}"
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if isinstance(report, pytest.TestReport) and not report.failed
+        for title, text in report.sections
+        if title == SECTION
+    ]
+    lines += [f"{test.name}: after its end: {refusal}" for test in config.stash.get(_told, ()) for refusal in test.late]
+    if lines:
+        terminalreporter.section(SECTION)
+        for line in dict.fromkeys(lines):
+            terminalreporter.line(line)
+
+
+def _bound(item: pytest.Item, scope: active.Scope) -> Generator[None, object, object]:
+    """Bind a test to its session, and an async one inside its own task too: its runner may have begun elsewhere."""
+    function = getattr(item, "obj", None)
+    token = active.bind(scope)
+    if inspect.iscoroutinefunction(function):
+        item.obj = _bound_coroutine(function, scope)  # type: ignore[attr-defined]
+    try:
+        result = yield
+    except BaseException as error:
+        _settle(item, None if _is_skip(error) else error)
+        raise
+    finally:
+        active.unbind(scope, token)
+        if inspect.iscoroutinefunction(function):
+            item.obj = function  # type: ignore[attr-defined]
+    _settle(item, None)
+    return result
+
+
+def _settle(item: pytest.Item, error: BaseException | None) -> None:
+    test = item.stash[_running]
+    test.over = True
+    test.session.settle(error)
+
+
+def _is_skip(error: BaseException) -> bool:
+    """Tell whether an error is a skip, which must not hide a refusal: it is no failure."""
+    unittest = sys.modules.get("unittest")
+    return isinstance(error, pytest.skip.Exception) or (unittest is not None and isinstance(error, unittest.SkipTest))
+
+
+def _bound_coroutine(function: Any, scope: active.Scope) -> Any:
     @functools.wraps(function)
     async def bound(*args: Any, **kwargs: Any) -> Any:
         token = active.bind(scope)
@@ -140,26 +176,39 @@ def _bind_coroutine(item: pytest.Item, scope: active.Scope) -> None:
         finally:
             active.unbind(scope, token)
 
-    item.obj = bound  # type: ignore[attr-defined]
+    return bound
 
 
-def _say_pending(item: pytest.Item, session: Session) -> None:
-    """Say where the entries of a failing test are: they are paid for, and they answer first when it is tried again."""
-    if session.recorded:
-        text = f"{len(session.recorded)} recorded, kept aside until the test passes: {session.pending_place}"
-        item.add_report_section("call", "onetake", text)
+def _open(item: pytest.Item) -> RunningTest:
+    try:
+        options, owned = _options(item)
+        session = Session(options, _settings(item), Mode.NONE, test=item.nodeid, owned=owned)
+        scope = session.open()
+    except OnetakeError as error:
+        pytest.fail(f"onetake: {error}", pytrace=False)
+    test = RunningTest(item.nodeid, session, scope)
+    item.stash[_running] = test
+    item.config.stash.setdefault(_told, []).append(test)
+    return test
 
 
-def _options(item: pytest.Item, marker: pytest.Mark | None) -> Options:
-    args, kwargs = (marker.args, dict(marker.kwargs)) if marker else ((), {})
-    if len(args) > 1:
-        raise UsageError("the cassette marker takes one positional argument, the cassette's name")
-    name = args[0] if args else kwargs.pop("name", None)
-    known = {field for field in Options.__dataclass_fields__ if field != "name"}
-    for word in kwargs:
-        if word not in known:
-            raise UsageError(f"the cassette marker has no argument {word!r}; it takes {', '.join(sorted(known))}")
-    return Options(name or _own_folder(item), **kwargs)
+def _options(item: pytest.Item) -> tuple[Options, bool]:
+    """Return what the markers of a test say, the nearest first, and whether its cassette is its own."""
+    said: dict[str, Any] = {}
+    for marker in item.iter_markers("cassette"):
+        said = {**_arguments(marker), **said}
+    own = said.get("name") is None
+    said["name"] = _own_folder(item) if own else said["name"]
+    return Options(**said), own
+
+
+def _arguments(marker: pytest.Mark) -> dict[str, Any]:
+    for word in marker.kwargs:
+        if word not in ("name", *_ARGUMENTS):
+            raise UsageError(f"the cassette marker has no argument {word!r}; it takes name, {', '.join(_ARGUMENTS)}")
+    if len(marker.args) + ("name" in marker.kwargs) > 1:
+        raise UsageError("the cassette marker takes one positional argument, the cassette's name, once")
+    return {**dict(zip(("name",), marker.args, strict=False)), **marker.kwargs}
 
 
 def _own_folder(item: pytest.Item) -> Path:
@@ -168,14 +217,18 @@ def _own_folder(item: pytest.Item) -> Path:
     return item.path.parent / "cassettes" / item.path.stem / folder_name(".".join([*names, item.name]))
 
 
-def _settings(config: pytest.Config, path: Path) -> Settings:
-    known: dict[Path, Settings] = config.stash.setdefault(_SETTINGS, {})
-    if path.parent not in known:
-        known[path.parent] = load_settings(path)
-    return known[path.parent]
+def _asks_for_ours(item: pytest.Item) -> bool:
+    """Tell whether a test asks for our `cassette` fixture, or for one that is built on it, and not for another's."""
+    asked = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {}).get("cassette")
+    return bool(asked) and (asked[-1].func.__module__ == __name__ or "cassette" in asked[-1].argnames)
 
 
-_SETTINGS = pytest.StashKey[dict[Path, Settings]]()
+def _settings(item: pytest.Item) -> Settings:
+    known = item.config.stash.setdefault(_settings_of, {})
+    folder = item.path.parent
+    if folder not in known:
+        known[folder] = load_settings(item.path)
+    return known[folder]
 
 
 def _is_taken(manager: pytest.PytestPluginManager) -> bool:

@@ -19,8 +19,17 @@ from onetake.settings import KeyRules, MaxAge, load_settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-settings_start: ContextVar[Path | None] = ContextVar("onetake_settings_start", default=None)
-"""Where the search for settings starts, if that is not the program's main file: pytest sets the test's own file."""
+_told_start: Path | None = None
+
+
+def set_start(path: Path | None) -> Path | None:
+    """Set where the search for settings starts, if that is not the program's main file; returns what was set before.
+
+    It holds for the whole process: pytest runs one test at a time, in threads and tasks of many contexts.
+    """
+    global _told_start
+    before, _told_start = _told_start, path
+    return before
 
 
 class CassetteScope:
@@ -108,11 +117,10 @@ def use_cassette(
 
 def _start() -> Path:
     """Return where the search for settings starts: the test's file, the program's main file, or the current folder."""
-    told = settings_start.get()
-    if told is not None:
-        return told
+    if _told_start is not None:
+        return _told_start
     main = getattr(sys.modules.get("__main__"), "__file__", None)
-    return Path(main).absolute() if main and "PYTEST_VERSION" not in os.environ else Path.cwd()
+    return Path(main).absolute() if main and not modes.under_pytest() else Path.cwd()
 
 
 def _plain(scope: Callable[[], CassetteScope], function: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from enum import Enum
+from enum import Enum, IntEnum
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -34,15 +34,15 @@ _SHORTEST_FIELD = 8
 """Characters; a shorter name of a field cannot be a secret."""
 
 
-class Zone(Enum):
-    """What a place in a body is for; decides which names count there."""
+class Zone(IntEnum):
+    """What a place in a body is for; decides which names count there. Integers hash without a call into Python."""
 
-    ENVELOPE = "envelope"
-    CONTENT = "content"
+    ENVELOPE = 0
+    CONTENT = 1
     """Prompts, schemas, tool arguments, answers: no name counts."""
-    TOOLS = "tools"
+    TOOLS = 2
     """A tool's own fields: `authorization` counts, what describes its parameters is content."""
-    HEADERS = "headers"
+    HEADERS = 3
     """Headers to be sent on: names of credential headers count."""
 
 

@@ -71,7 +71,7 @@ class Session:
         self._marker = aside(settings.root, "making", folder) / "begun"
         self._made_here = False
         self._being_made = self._cassette.was_empty or self._marker.is_file()
-        self._fails = _said("refusals", options.refusals, settings.refusals) == "fail"
+        self._fails: bool = _said("refusals", options.refusals, settings.refusals) == "fail"
         self._ledger = Ledger()
         self._engine = Engine(
             policy,

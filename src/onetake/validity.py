@@ -8,6 +8,7 @@ from onetake import gate
 from onetake.contract import Contract
 from onetake.decide import Found
 from onetake.model import Entry
+from onetake.printable import one_line
 from onetake.steps import Policy
 
 
@@ -16,28 +17,43 @@ class Validity:
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
-        self._known: dict[tuple[str, int], tuple[Entry, Found, str]] = {}
+        self._known: dict[tuple[str, int], tuple[Entry, tuple[Contract, ...], Found, str]] = {}
+        self._warned = False
 
     def of(self, entry: Entry, contracts: tuple[Contract, ...]) -> Found:
         """Tell what a readable entry is under these contracts: `VALID`, `STALE`, `UNKEPT` or `EXPIRED`."""
-        name = (entry.key, entry.ordinal)
-        known = self._known.get(name)
-        if known is None or known[0] != entry:
-            found, why = self._judge(entry, contracts)
-            self._known[name] = known = (entry, found, why)
-        return known[1]
+        return self._word(entry, contracts)[0]
 
     def why(self, entry: Entry, contracts: tuple[Contract, ...]) -> str:
         """Say in one line or a few why an entry is not valid; empty for one that is."""
-        self.of(entry, contracts)
-        return self._known[entry.key, entry.ordinal][2]
+        return self._word(entry, contracts)[1]
+
+    def warning(self, entry: Entry) -> str:
+        """Say, once a session, that an entry is older than `max_age` allows where that only warns; empty otherwise."""
+        limit, age = self._policy.max_age, self._over_age(entry)
+        if self._warned or limit is None or limit.then != "warn" or not age:
+            return ""
+        self._warned = True
+        where = f"{entry.request.method} {entry.request.url}"
+        return f"an entry is old: {age} (the answer to {one_line(where, 160)}; said once, others may be old too)"
+
+    def _word(self, entry: Entry, contracts: tuple[Contract, ...]) -> tuple[Found, str]:
+        name = (entry.key, entry.ordinal)
+        known = self._known.get(name)
+        if known is None or known[:2] != (entry, contracts):
+            self._known[name] = known = (entry, contracts, *self._judge(entry, contracts))
+        return known[2:]
 
     def _judge(self, entry: Entry, contracts: tuple[Contract, ...]) -> tuple[Found, str]:
         kind, _, reason = entry.verdict.partition(":")
+        if kind == "reject":
+            return Found.UNKEPT, "it is a reject: an answer that was refused is never replayed"
         if kind == "kept" and not self._keeps(reason):
             return Found.UNKEPT, f'it was kept as {reason!r}, and this session does not keep that: keep=["{reason}"]'
-        if too_old := self._too_old(entry):
-            return too_old
+        if age := self._over_age(entry):
+            then = self._policy.max_age.then if self._policy.max_age else "warn"
+            if then != "warn":
+                return (Found.EXPIRED if then == "fail" else Found.STALE), age
         if kind != "good":
             return Found.VALID, ""
         return self._under_contract(entry, contracts)
@@ -47,16 +63,15 @@ class Validity:
         status = reason.removeprefix("status:")
         return reason in keep or (status != reason and f"status:{status[:1]}xx" in keep)
 
-    def _too_old(self, entry: Entry) -> tuple[Found, str] | None:
-        """Count the age from the recording: no replay ever renews it."""
-        limit, recorded = self._policy.max_age, entry.provenance.get("recorded_at")
-        if limit is None or not recorded or limit.then == "warn":
-            return None
-        age = datetime.now(UTC) - datetime.fromisoformat(recorded)
+    def _over_age(self, entry: Entry) -> str:
+        """Say how much older an entry is than `max_age` allows, counted from its recording: no replay renews it."""
+        limit, recorded = self._policy.max_age, _moment(entry.provenance.get("recorded_at"))
+        if limit is None or recorded is None:
+            return ""
+        age = datetime.now(UTC) - recorded
         if age.total_seconds() <= limit.days * 86400:
-            return None
-        why = f"it was recorded {age.days} days ago, and max_age allows {limit.days:g}"
-        return (Found.EXPIRED if limit.then == "fail" else Found.STALE), why
+            return ""
+        return f"it was recorded {age.days} days ago, and max_age allows {limit.days:g}"
 
     def _under_contract(self, entry: Entry, contracts: tuple[Contract, ...]) -> tuple[Found, str]:
         stored, root = entry.contract, self._policy.root
@@ -77,3 +92,12 @@ class Validity:
             broken = "".join(f"\n{violation}" for violation in judged.violations[:5])
             return Found.STALE, f"it breaks today's contract ({judged.reason}){broken}"
         return Found.VALID, ""
+
+
+def _moment(text: object) -> datetime | None:
+    """Read a time of the provenance; None for one that is missing or that a hand has broken."""
+    try:
+        found = datetime.fromisoformat(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+    return found.replace(tzinfo=UTC) if found and found.tzinfo is None else found

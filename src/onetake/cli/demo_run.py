@@ -14,15 +14,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import onetake
 from onetake.cli.demo_lines import LINES, SCHEMA, question
 from onetake.cli.demo_models import Served
 from onetake.contract import Contract
-from onetake.errors import ContractError, UsageError
-from onetake.scopes import CassetteScope, settings_start
+from onetake.errors import ContractError
+from onetake.scopes import set_start, use_cassette
 
 if TYPE_CHECKING:
     from openai import OpenAI
+
+    from onetake.session import Session
 
 CASSETTE = "cassettes/triage"
 
@@ -65,18 +66,6 @@ class Refused:
 
     kind: str
     place: Path | None
-
-
-def check_openai() -> None:
-    """Import the SDK now, so that no measurement has its import in it.
-
-    Raises:
-        UsageError: It is not installed.
-    """
-    try:
-        import openai  # noqa: F401
-    except ImportError:
-        raise UsageError("onetake demo asks through the openai SDK: pip install openai") from None
 
 
 def ask_all(folder: Path, mode: str, model: Served, progress: Progress | None = None) -> Pass:
@@ -138,12 +127,11 @@ def _client(model: Served) -> Iterator[OpenAI]:
 
 
 @contextmanager
-def _scope(folder: Path, mode: str) -> Iterator[onetake.Session]:
-    token = settings_start.set(folder)
+def _scope(folder: Path, mode: str) -> Iterator[Session]:
+    before = set_start(folder)
     try:
         contract = Contract(SCHEMA, name="triage", schema_version=1)
-        scope: CassetteScope = onetake.use_cassette(CASSETTE, mode=mode, contract=contract, key=_ORIGINS)
-        with scope as cassette:
+        with use_cassette(CASSETTE, mode=mode, contract=contract, key=_ORIGINS) as cassette:
             yield cassette
     finally:
-        settings_start.reset(token)
+        set_start(before)

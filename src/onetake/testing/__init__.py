@@ -6,13 +6,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from onetake.testing.adapters import AdapterConformance, Answer
     from onetake.testing.dialects import DialectCase, DialectConformance
     from onetake.testing.provider import Provider
     from onetake.testing.stores import StoreConformance
 
-__all__ = ["DialectCase", "DialectConformance", "Provider", "StoreConformance"]
+__all__ = ["AdapterConformance", "Answer", "DialectCase", "DialectConformance", "Provider", "StoreConformance"]
 
 _HOMES = {
+    "AdapterConformance": "onetake.testing.adapters",
+    "Answer": "onetake.testing.adapters",
     "DialectCase": "onetake.testing.dialects",
     "DialectConformance": "onetake.testing.dialects",
     "Provider": "onetake.testing.provider",
