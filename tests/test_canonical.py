@@ -116,6 +116,15 @@ def test_201_levels_are_too_deep_and_200_are_not(opened, closed):
             loads((opened * levels + "[]" + closed * levels).encode())
 
 
+@pytest.mark.parametrize("padding", ["", "x" * 20_000])
+def test_the_limit_is_the_same_in_a_text_of_many_brackets(padding):
+    siblings = ",".join(["[]"] * 10) + f',"{padding}"'
+    fits = "[" * 199 + siblings + "]" * 199
+    assert text(fits) == fits
+    with pytest.raises(NotStrictError, match="deeper than 200"):
+        loads(f"[{fits}]".encode())
+
+
 def test_a_long_shallow_text_is_not_deep_whatever_its_strings_hold():
     shallow = '{"n":[' + ",".join(["[[]]"] * 300) + '],"t":"' + '[{\\"\\\\' * 9000 + '"}'
     assert text(shallow) == shallow

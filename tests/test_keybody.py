@@ -120,5 +120,5 @@ def test_an_encoding_that_cannot_be_undone_leaves_the_bytes_as_sent():
 def test_rules_on_strings_may_bring_in_any_character():
     long = '{"t":"' + "x" * 20_000 + ' 2026-11-29"}'
     dated = BodyRules(days=(date(2026, 11, 29),), replaced=((RUNS.replaced[0][0], "é"),))
-    assert keyed(long.replace("xx", "xrun-1", 1), "application/json", rules=dated)["json"]["t"].startswith("xéx")
+    assert "xéx" in body_text(long.replace("xx", "xrun-1", 1).encode(), "application/json", "", dated)
     assert keyed(long, "application/json", rules=dated)["json"]["t"].endswith("x [onetake:today]")

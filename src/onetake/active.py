@@ -13,6 +13,8 @@ from typing import Any
 
 from onetake.engine import Engine
 from onetake.errors import InteractionNotFound
+from onetake.model import Request
+from onetake.printable import one_line
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,6 +53,11 @@ def leave(scope: Scope) -> None:
     scope.engine.closed = True
     with _lock:
         _open.remove(scope)
+
+
+def bound() -> Scope | None:
+    """Return the scope that this context is bound to."""
+    return _scope.get()
 
 
 def bind(scope: Scope) -> Token[Scope | None]:
@@ -99,16 +106,15 @@ def inside() -> Iterator[None]:
 
 def _innermost(method: str, url: str) -> Scope | None:
     """Return the innermost open scope if all open ones lie on one chain; with siblings, refuse."""
-    with _lock:
-        scopes = [scope for scope in _open if not scope.engine.passes(method, url)]
+    scopes = [scope for scope in list(_open) if not scope.engine.passes(method, url)]
     found = _end_of_chain(scopes)
     if found is not None or not scopes:
         return found
-    places = ", ".join(scope.engine.cassette.place for scope in scopes)
+    request = scopes[0].engine.policy.scrubber.begin().request(Request(method, url))
     refusal = InteractionNotFound(
         "several sessions are open side by side and this thread belongs to none of them",
-        f"{method} {url.partition('?')[0]}",
-        places,
+        one_line(f"{method} {request.url}", 200),
+        ", ".join(scope.engine.cassette.place for scope in scopes),
         "",
         "start the thread inside the session it belongs to, or pass it contextvars.copy_context()",
     )

@@ -144,11 +144,11 @@ class Engine:
             return judged.response
         try:
             return self._kept(judged, raising=raising)
-        except ContractError as refusal:
-            raise self.refuse(refusal) from None
+        except ContractError as error:
+            raise self.refuse(error) from None
         except (StoreError, FormatError, OSError) as error:
-            not_stored = NotStored(misses.asked_line(judged.call.asked, self.policy), str(error), judged.response)
-            refusal = self.refuse(not_stored)
+            asked = misses.asked_line(judged.call.asked, self.policy)
+            refusal = self.refuse(NotStored(asked, str(error), judged.response))
             if not raising:
                 return judged.response
             raise refusal from error

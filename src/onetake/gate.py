@@ -56,6 +56,8 @@ class _Part:
     value: Any
     is_text: bool
     prefix: str
+    short: str
+    """`length` or `refusal` where its choice was cut or refused: then it keeps no schema, and that says why."""
 
 
 def judge(
@@ -71,30 +73,33 @@ def judge(
         root: Where relative paths of watched files count from.
 
     Returns:
-        In order: an error of the provider passes; a 3xx with a `Location` is good; a cut or left body, broken JSON,
+        In order: an error of the provider passes; a 3xx with a `Location` is good; a left or cut body, broken JSON,
         an answer cut by length or refused, a broken promise of the provider, a violation. The first fault counts.
     """
     dialect = dialects.find(request.method, request.url)
     if not 200 <= response.status < 300:
         return _judge_status(response, keep)
+    reading = dialect.read(request, response) if dialect else Reading()
+    if reading.error is not None:  # before anything else: an SDK closes the stream at an error event
+        return Judgement(Kind.PASS, "error", reading, dialect)
     if response.cut is Cut.LEFT:
         return Judgement(Kind.LEFT, str(len(response.body)), dialect=dialect)
-    reading = dialect.read(request, response) if dialect else Reading()
-    if reading.error is not None:
-        return Judgement(Kind.PASS, "error", reading, dialect)
     if response.cut is Cut.PROVIDER or not reading.terminal:
         return _bad("cut", keep, reading, dialect)
-    if (broken := _broken_json(response)) is not None:
+    if (broken := _broken_json(response, may_be_empty=dialect is None)) is not None:
         return _bad("json", keep, reading, dialect, (broken,))
     if dialect is None or reading.answer is None:
+        if dialect and contracts and request.method != "CALL":  # the bytes of a function hold no answer
+            return _bad("violation", keep, reading, dialect, (Violation("$", "an answer of the model", "none"),))
         return Judgement(Kind.GOOD, reading=reading, dialect=dialect, unjudged=bool(contracts))
     return _judge_answer(request, dialect, reading, reading.answer, contracts, keep, root)
 
 
 def _judge_status(response: Response, keep: Sequence[str]) -> Judgement:
     status = response.status
-    if 300 <= status < 400 and header(response.headers, "location") is not None and response.cut is Cut.NO:
-        return Judgement(Kind.GOOD)
+    if 300 <= status < 400 and header(response.headers, "location") is not None and response.cut is not Cut.PROVIDER:
+        # Clients follow it without reading its body.
+        return Judgement(Kind.LEFT, str(len(response.body))) if response.cut is Cut.LEFT else Judgement(Kind.GOOD)
     if f"status:{status}" in keep or f"status:{status // 100}xx" in keep:
         return Judgement(Kind.KEPT, f"status:{status}")
     return Judgement(Kind.PASS, f"status:{status}")
@@ -112,10 +117,11 @@ def _bad(
     return Judgement(kind, reason, reading, dialect, contract=contract, violations=violations)
 
 
-def _broken_json(response: Response) -> Violation | None:
+def _broken_json(response: Response, *, may_be_empty: bool) -> Violation | None:
     kind = (header(response.headers, "content-type") or "").partition(";")[0].strip().lower()
     is_json = kind == "application/json" or (kind.endswith("+json") and kind != "application/stream+json")
-    if not response.body or not is_json or framing(response.headers, response.body[:64]) is not None:
+    empty = may_be_empty and not response.body
+    if empty or not is_json or framing(response.headers, response.body[:64]) is not None:
         return None
     try:
         strictjson.loads(response.body)
@@ -134,38 +140,52 @@ def _judge_answer(
     root: Path,
 ) -> Judgement:
     promises = dialect.promises(request)
-    held = bool(contracts) or any(promise.enforced for promise in promises)
-    cut_short = _length_or_refusal(dialect, answer)
-    if cut_short and (held or cut_short in keep):
-        ref = contracts[0].ref(root) if len(contracts) == 1 else None
-        return _bad(cut_short, keep, reading, dialect, contract=ref)
-    parts = list(_parts(answer, promises))
+    parts = list(_parts(dialect, answer, promises))
     judging = [(part, contract) for part in parts if (contract := _select(request, part, contracts))]
-    violations = _broken_promises(parts, promises)
-    violations += [v for part, contract in judging for v in _judge_part(contract, part)]
     ref = judging[0][1].ref(root) if judging else None
-    if violations and not cut_short:
+    short = _cut_short(parts, promises, keep, held=bool(contracts))
+    if short:
+        return _bad(short, keep, reading, dialect, contract=ref)
+    violations = _broken_promises(parts, promises, enforced=True)
+    violations += [v for part, contract in judging if not part.short for v in _judge_part(contract, part)]
+    if violations:
         return _bad("violation", keep, reading, dialect, tuple(dict.fromkeys(violations)), ref)
-    note = {"length": "the stored answer was cut by the token limit", "refusal": "the stored answer is a refusal"}
     unjudged = bool(contracts) and not judging
-    return Judgement(Kind.GOOD, "", reading, dialect, ref, unjudged, note=note.get(cut_short, ""))
+    return Judgement(Kind.GOOD, "", reading, dialect, ref, unjudged, note=_note(parts, promises))
 
 
-def _length_or_refusal(dialect: Dialect, answer: Answer) -> str:
-    if any(dialect.is_length(choice) for choice in answer.choices):
-        return "length"
-    return "refusal" if any(dialect.is_refusal(choice) for choice in answer.choices) else ""
+def _cut_short(parts: Sequence[_Part], promises: Sequence[Promise], keep: Sequence[str], *, held: bool) -> str:
+    """Return `length` or `refusal` where that decides: under a contract, or where it is wanted.
+
+    What a token limit cut also breaks the schema that the provider promised for it; a refusal is what the provider
+    promises instead of it.
+    """
+    short = [part for part in parts if part.short]
+    broken = any(_promised(part, promises) for part in short if part.short == "length")
+    word = next((word for word in ("length", "refusal") if any(part.short == word for part in short)), "")
+    return word if held or word in keep or broken else ""
 
 
-def _parts(answer: Answer, promises: Sequence[Promise]) -> Iterator[_Part]:
+def _note(parts: Sequence[_Part], promises: Sequence[Promise]) -> str:
+    """Say what the person who records a good answer should know of it."""
+    if any(part.short == "length" for part in parts):
+        return "the stored answer was cut by the token limit"
+    if any(part.short == "refusal" for part in parts):
+        return "the stored answer is a refusal"
+    broken = _broken_promises(parts, promises, enforced=False)
+    return f"the stored answer breaks the request's own schema, which is not strict ({broken[0]})" if broken else ""
+
+
+def _parts(dialect: Dialect, answer: Answer, promises: Sequence[Promise]) -> Iterator[_Part]:
     """Take apart what contracts judge: the text of a choice without tool calls, or each tool call's arguments."""
     names = tuple(f"schema:{promise.name}" for promise in promises if promise.on == "text")
     for number, choice in enumerate(answer.choices):
         prefix = f"choices[{number}]" if len(answer.choices) > 1 else ""
+        short = "length" if dialect.is_length(choice) else "refusal" if dialect.is_refusal(choice) else ""
         for call in choice.tool_calls:
-            yield _Part((f"tool:{call.name}",), call.arguments, False, prefix)
+            yield _Part((f"tool:{call.name}",), call.arguments, False, prefix, short)
         if not choice.tool_calls:
-            yield _Part(("text", *names), choice.text or "", True, prefix)
+            yield _Part(("text", *names), choice.text or "", True, prefix, short)
 
 
 def _select(request: Request, part: _Part, contracts: Sequence[Contract]) -> Contract | None:
@@ -178,12 +198,16 @@ def _judge_part(contract: Contract, part: _Part) -> Iterator[Violation]:
         yield replace(violation, path=part.prefix + violation.path)
 
 
-def _broken_promises(parts: Sequence[_Part], promises: Sequence[Promise]) -> list[Violation]:
-    """Check what the provider promised of its own accord: the request's schema, as written, where it is enforced."""
+def _promised(part: _Part, promises: Sequence[Promise], *, enforced: bool = True) -> list[Promise]:
+    return [promise for promise in promises if promise.enforced is enforced and promise.on in part.on]
+
+
+def _broken_promises(parts: Sequence[_Part], promises: Sequence[Promise], *, enforced: bool) -> list[Violation]:
+    """Check an answer against the schema that its request carried, as written."""
     return [
         replace(violation, path=part.prefix + violation.path)
         for part in parts
-        for promise in promises
-        if promise.enforced and promise.on in part.on
+        if not part.short
+        for promise in _promised(part, promises, enforced=enforced)
         for violation in violations_as_written(promise.schema, part.value, is_text=part.is_text)
     ]

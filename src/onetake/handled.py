@@ -1,14 +1,15 @@
 """Tell whether an error that was raised has been caught by its name.
 
 A program that catches a `ContractError` and repairs or counts it has handled it. A framework that catches everything
-has swallowed it. Nothing in Python tells the two apart when it happens, but afterwards the traceback ends in the frame
-that caught, and the source of that frame says what its handler names.
+has swallowed it. Nothing in Python tells the two apart when it happens, but afterwards the traceback begins in the
+frame that caught, and the source of that frame says which of its handlers that was.
 """
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterator
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from onetake.errors import OnetakeError
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def was_handled(error: OnetakeError) -> bool:
-    """Tell whether the frame that caught an error names it, or an onetake class above it.
+    """Tell whether the handler that caught an error names it, or an onetake class above it.
 
     Args:
         error: An error that was raised at some time.
@@ -26,7 +27,8 @@ def was_handled(error: OnetakeError) -> bool:
     Returns:
         True for `except ContractError:`, `except onetake.Refusal:`, `with pytest.raises(ContractError):` and alike,
         and where the source cannot be read; False for `except Exception:`, `except BaseException:`, a bare `except:`
-        or an error that is still on its way.
+        or an error that is still on its way. Of several handlers around the place the innermost that takes the error
+        and does not raise it again counts.
     """
     trace = error.__traceback__
     if trace is None:
@@ -35,8 +37,11 @@ def was_handled(error: OnetakeError) -> bool:
     tree = _source(frame)
     if tree is None:
         return True
-    names = [name for node in _around(tree, line) for name in _caught_by(node)]
-    return any(_is_ours(name, frame, error) for name in names)
+    for node in _around(tree, line):
+        kinds = _taken_by(node, frame, error)
+        if kinds:
+            return any(issubclass(kind, OnetakeError) for kind in kinds)
+    return False
 
 
 def _source(frame: FrameType) -> ast.Module | None:
@@ -50,43 +55,79 @@ def _source(frame: FrameType) -> ast.Module | None:
         return None
 
 
-def _around(tree: ast.AST, line: int) -> Iterator[ast.AST]:
-    """Yield the statements that hold a line in their guarded body."""
+def _around(tree: ast.AST, line: int) -> list[ast.AST]:
+    """Return the statements that hold a line in their guarded body, the innermost first."""
     import ast
 
+    found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Try | ast.TryStar | ast.With | ast.AsyncWith):
             first, last = node.body[0].lineno, node.body[-1].end_lineno or line
             if first <= line <= last:
-                yield node
+                found.append((first, -last, node))
+    return [node for *_, node in sorted(found, key=lambda place: place[:2], reverse=True)]
 
 
-def _caught_by(node: ast.AST) -> Iterator[ast.expr]:
-    """Yield the expressions that a handler, or the call of a `with` item, names."""
+def _taken_by(node: ast.AST, frame: FrameType, error: OnetakeError) -> list[type]:
+    """Return the classes by which a statement takes an error for good; none where it lets it through."""
     import ast
 
     if isinstance(node, ast.Try | ast.TryStar):
         for handler in node.handlers:
-            kind = handler.type
-            yield from kind.elts if isinstance(kind, ast.Tuple) else [kind] if kind else []
+            kinds = list(_classes(handler.type, frame)) if handler.type else [BaseException]
+            if taking := [kind for kind in kinds if isinstance(error, kind)]:
+                return [] if _raises_again(handler) else taking
     elif isinstance(node, ast.With | ast.AsyncWith):
-        for item in node.items:
-            if isinstance(item.context_expr, ast.Call):
-                for given in item.context_expr.args:
-                    yield from given.elts if isinstance(given, ast.Tuple) else [given]
+        kinds = [kind for item in node.items for kind in _expected(item.context_expr, frame)]
+        return [kind for kind in kinds if isinstance(error, kind)]
+    return []
 
 
-def _is_ours(name: ast.expr, frame: FrameType, error: OnetakeError) -> bool:
-    found = _value(name, frame)
-    return isinstance(found, type) and issubclass(found, OnetakeError) and isinstance(error, found)
+def _raises_again(handler: ast.ExceptHandler) -> bool:
+    """Tell whether a handler ends in raising what it caught."""
+    import ast
+
+    last = handler.body[-1]
+    if not isinstance(last, ast.Raise):
+        return False
+    return last.exc is None or (isinstance(last.exc, ast.Name) and last.exc.id == handler.name)
+
+
+def _expected(item: ast.expr, frame: FrameType) -> Iterator[type]:
+    """Yield the classes that a `with` item names in its call, or holds where it was made before."""
+    import ast
+
+    if isinstance(item, ast.Call):
+        for given in (*item.args, *(keyword.value for keyword in item.keywords)):
+            yield from _classes(given, frame)
+        return
+    manager = _value(item, frame)
+    for held in getattr(manager, "__dict__", {}).values():
+        yield from _classes_in(held)
+
+
+def _classes(name: ast.expr, frame: FrameType) -> Iterator[type]:
+    import ast
+
+    for part in name.elts if isinstance(name, ast.Tuple) else [name]:
+        yield from _classes_in(_value(part, frame))
+
+
+def _classes_in(value: Any) -> Iterator[type]:
+    for one in value if isinstance(value, tuple) else [value]:
+        if isinstance(one, type) and issubclass(one, BaseException):
+            yield one
 
 
 def _value(name: ast.expr, frame: FrameType) -> Any:
-    """Look a plain or dotted name up as the frame saw it; nothing is called."""
+    """Look a plain or dotted name up as the frame saw it; nothing of the program is called."""
     import ast
 
     if isinstance(name, ast.Attribute):
-        return getattr(_value(name.value, frame), name.attr, None)
+        owner = _value(name.value, frame)
+        return getattr(owner, name.attr, None) if isinstance(owner, ModuleType | type) else None
     if isinstance(name, ast.Name):
-        return frame.f_locals.get(name.id, frame.f_globals.get(name.id))
+        for scope in (frame.f_locals, frame.f_globals, vars(builtins)):
+            if name.id in scope:
+                return scope[name.id]
     return None

@@ -1,4 +1,4 @@
-"""Keep what a live call brought: in the cassette under the ordinal that it claims, or aside where the gate refused it."""
+"""Keep what a live call brought: in the cassette under the ordinal that it claims, or aside where the gate said no."""
 
 from __future__ import annotations
 

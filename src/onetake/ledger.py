@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import Lock
+from contextlib import contextmanager, suppress
+from threading import RLock
 
 from onetake.errors import ContractError, Refusal, UsageError
 from onetake.handled import was_handled
@@ -19,17 +19,12 @@ class Expected:
 
 
 class Ledger:
-    """One session's refusals, in the order in which they were said.
+    """One session's refusals, in the order in which they were said."""
 
-    Args:
-        quiet: True keeps standard error free of them (the front end prints them itself).
-    """
-
-    def __init__(self, *, quiet: bool = False) -> None:
+    def __init__(self) -> None:
         self._lines: list[Refusal] = []
         self._acknowledged: set[int] = set()
-        self._lock = Lock()
-        self._quiet = quiet
+        self._lock = RLock()  # re-entrant: a stream that is dropped may end in the garbage collector, anywhere
 
     def write(self, refusal: Refusal) -> None:
         """Note a refusal and say it at once: whatever the program does with the error, a person can read it."""
@@ -38,9 +33,11 @@ class Ledger:
         self.say(str(refusal))
 
     def say(self, text: str) -> None:
-        """Tell the person who runs the program something that is no refusal."""
-        if not self._quiet:
-            print(f"onetake: {text}", file=sys.stderr, flush=True)  # noqa: T201 - the one place that talks
+        """Tell the person who runs the program something, on standard error, if there is one."""
+        # A late thread may find it closed; what it was about to raise says the same.
+        with suppress(OSError, ValueError):
+            if sys.stderr is not None:
+                print(f"onetake: {text}", file=sys.stderr, flush=True)  # noqa: T201 - the one place that talks
 
     @property
     def all(self) -> tuple[Refusal, ...]:
@@ -71,11 +68,18 @@ class Ledger:
         expected = Expected()
         try:
             yield expected
-        except Refusal as refusal:
-            if refusal not in self.all[before:]:
+        except (Refusal, BaseExceptionGroup) as error:
+            if not _is_made_of(error, self.all[before:]):
                 raise
         finally:
             expected.refusals = self.all[before:]
             self.acknowledge(expected.refusals)
         if not expected.refusals:
             raise UsageError("expect_refusal: the block ended without a refusal")
+
+
+def _is_made_of(error: BaseException, refusals: tuple[Refusal, ...]) -> bool:
+    """Tell whether an error is one of the refusals, or a task group's collection of nothing else."""
+    if isinstance(error, BaseExceptionGroup):
+        return all(_is_made_of(member, refusals) for member in error.exceptions)
+    return error in refusals

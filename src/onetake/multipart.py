@@ -67,9 +67,9 @@ def _part(piece: bytes) -> Part | None:
     named = _disposition(headers.get("content-disposition", ""))
     if named is not None:
         del headers["content-disposition"]
-    name, filename = named or (None, None)
+    field, filename = named or (None, None)
     kind = None if media is None else media.partition(";")[0].strip().lower()
-    return Part(name, filename, kind, tuple(sorted(headers.items())), body)
+    return Part(field, filename, kind, tuple(sorted(headers.items())), body)
 
 
 def _disposition(value: str) -> tuple[str | None, str | None] | None:

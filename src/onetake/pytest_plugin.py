@@ -219,7 +219,7 @@ def _own_folder(item: pytest.Item) -> Path:
 
 def _asks_for_ours(item: pytest.Item) -> bool:
     """Tell whether a test asks for our `cassette` fixture, or for one that is built on it, and not for another's."""
-    asked = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {}).get("cassette")
+    asked: Any = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {}).get("cassette")
     return bool(asked) and (asked[-1].func.__module__ == __name__ or "cassette" in asked[-1].argnames)
 
 

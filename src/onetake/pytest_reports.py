@@ -76,7 +76,7 @@ class RunningTest:
 
     def _bring_up_refusals(self, report: pytest.TestReport) -> None:
         """Fail the test where a refusal was hidden from pytest: by a skip in a TestCase, say, or in a teardown."""
-        hidden = [refusal for refusal in self._untold() if str(refusal) not in report.longreprtext]
+        hidden = [refusal for refusal in self._untold() if _first_line(refusal) not in report.longreprtext]
         self._told |= {id(refusal) for refusal in self._ledger.open}
         if not hidden:
             return
@@ -102,6 +102,10 @@ class RunningTest:
 
     def _untold(self) -> tuple[Refusal, ...]:
         return tuple(refusal for refusal in self._ledger.open if id(refusal) not in self._told)
+
+
+def _first_line(refusal: Refusal) -> str:
+    return str(refusal).partition("\n")[0]
 
 
 def _add(report: pytest.TestReport, text: str) -> None:

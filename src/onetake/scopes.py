@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import functools
 import inspect
-import os
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextvars import ContextVar, Token
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import Token
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from onetake import active
+from onetake import active, modes
 from onetake.model import Mode, Repeats
 from onetake.session import Options, Session
 from onetake.settings import KeyRules, MaxAge, load_settings
@@ -40,15 +40,14 @@ class CassetteScope:
         self._entered: list[tuple[Session, active.Scope, Token[active.Scope | None]]] = []
 
     def __enter__(self) -> Session:
-        session = Session(self._options, load_settings(_start()), Mode.ONCE)
-        scope = session.open()
+        session, scope = _opened(self._options)
         self._entered.append((session, scope, active.bind(scope)))
         return session
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        session, scope, token = self._entered.pop()
+        session, scope, token = self._entered.pop(self._mine())
         active.unbind(scope, token)
         session.close()
         session.settle(error)
@@ -63,16 +62,21 @@ class CassetteScope:
 
     def __call__(self, function: F) -> F:
         """Decorate a function, a coroutine function or a generator of either kind: each call is a session."""
-        again = functools.partial(CassetteScope, self._options)
         if inspect.iscoroutinefunction(function):
-            wrapper = _coroutine(again, function)
+            wrapper = _coroutine(self._options, function)
         elif inspect.isasyncgenfunction(function):
-            wrapper = _async_generator(again, function)
+            wrapper = _async_generator(self._options, function)
         elif inspect.isgeneratorfunction(function):
-            wrapper = _generator(again, function)
+            wrapper = _generator(self._options, function)
         else:
-            wrapper = _plain(again, function)
+            wrapper = _plain(self._options, function)
         return functools.wraps(function)(wrapper)  # type: ignore[return-value]
+
+    def _mine(self) -> int:
+        """Return which of the sessions that this one object opened, in several threads or tasks, ends here."""
+        here = active.bound()
+        scopes = [scope for _, scope, _ in self._entered]
+        return scopes.index(here) if here in scopes else -1
 
 
 def use_cassette(
@@ -111,7 +115,7 @@ def use_cassette(
     Raises:
         UsageError: An argument is wrong.
     """
-    own = (contract, schema_version, repeats, keep, on_reject, key, tuple(hosts), tuple(ignore), max_age)
+    own = (contract, schema_version, repeats, keep, on_reject, key, hosts, ignore, max_age)
     return CassetteScope(Options(name, mode, *own))
 
 
@@ -123,34 +127,102 @@ def _start() -> Path:
     return Path(main).absolute() if main and not modes.under_pytest() else Path.cwd()
 
 
-def _plain(scope: Callable[[], CassetteScope], function: Callable[..., Any]) -> Callable[..., Any]:
+def _opened(options: Options) -> tuple[Session, active.Scope]:
+    session = Session(options, load_settings(_start()), Mode.ONCE)
+    return session, session.open()
+
+
+def _plain(options: Options, function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
-        with scope():
+        with CassetteScope(options):
             return function(*args, **kwargs)
 
     return call
 
 
-def _coroutine(scope: Callable[[], CassetteScope], function: Callable[..., Any]) -> Callable[..., Any]:
+def _coroutine(options: Options, function: Callable[..., Any]) -> Callable[..., Any]:
     async def call(*args: Any, **kwargs: Any) -> Any:
-        with scope():
+        with CassetteScope(options):
             return await function(*args, **kwargs)
 
     return call
 
 
-def _generator(scope: Callable[[], CassetteScope], function: Callable[..., Any]) -> Callable[..., Any]:
-    def call(*args: Any, **kwargs: Any) -> Iterator[Any]:
-        with scope():
-            yield from function(*args, **kwargs)
+class _Steps:
+    """A generator's session: open from its first step to its end, bound only while it runs.
+
+    Between two steps its consumer runs in the same context, and may have a session of its own.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self._session, self._scope = _opened(options)
+
+    def __enter__(self) -> _Steps:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._session.close()
+        self._session.settle(None if isinstance(error, GeneratorExit) else error)
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """Bind the session for one step."""
+        token = active.bind(self._scope)
+        try:
+            yield
+        finally:
+            active.unbind(self._scope, token)
+
+
+def _generator(options: Options, function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        with _Steps(options) as steps:
+            inner = function(*args, **kwargs)
+            step: Callable[[], Any] = functools.partial(inner.send, None)
+            while True:
+                try:
+                    with steps.step():
+                        item = step()
+                except StopIteration as end:
+                    return end.value
+                step = yield from _next_step(inner, item, steps)
 
     return call
 
 
-def _async_generator(scope: Callable[[], CassetteScope], function: Callable[..., Any]) -> Callable[..., Any]:
+def _next_step(inner: Any, item: Any, steps: _Steps) -> Generator[Any, Any, Callable[[], Any]]:
+    """Hand an item to the consumer and return what it makes the generator do next."""
+    try:
+        sent = yield item
+    except GeneratorExit:
+        with steps.step():
+            inner.close()
+        raise
+    except BaseException as error:  # noqa: BLE001 - it is the generator's to catch
+        return functools.partial(inner.throw, error)
+    return functools.partial(inner.send, sent)
+
+
+def _async_generator(options: Options, function: Callable[..., Any]) -> Callable[..., Any]:
     async def call(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-        with scope():
-            async for item in function(*args, **kwargs):
-                yield item
+        with _Steps(options) as steps:
+            inner = function(*args, **kwargs)
+            step = functools.partial(inner.asend, None)
+            while True:
+                try:
+                    with steps.step():
+                        item = await step()
+                except StopAsyncIteration:
+                    return
+                try:
+                    step = functools.partial(inner.asend, (yield item))
+                except GeneratorExit:
+                    with steps.step():
+                        await inner.aclose()
+                    raise
+                except BaseException as error:  # noqa: BLE001 - it is the generator's to catch
+                    step = functools.partial(inner.athrow, error)
 
     return call

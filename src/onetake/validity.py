@@ -9,6 +9,7 @@ from onetake.contract import Contract
 from onetake.decide import Found
 from onetake.model import Entry
 from onetake.printable import one_line
+from onetake.settings import MaxAge
 from onetake.steps import Policy
 
 
@@ -30,8 +31,8 @@ class Validity:
 
     def warning(self, entry: Entry) -> str:
         """Say, once a session, that an entry is older than `max_age` allows where that only warns; empty otherwise."""
-        limit, age = self._policy.max_age, self._over_age(entry)
-        if self._warned or limit is None or limit.then != "warn" or not age:
+        limit = self._policy.max_age
+        if self._warned or limit is None or limit.then != "warn" or not (age := _over_age(entry, limit)):
             return ""
         self._warned = True
         where = f"{entry.request.method} {entry.request.url}"
@@ -50,10 +51,9 @@ class Validity:
             return Found.UNKEPT, "it is a reject: an answer that was refused is never replayed"
         if kind == "kept" and not self._keeps(reason):
             return Found.UNKEPT, f'it was kept as {reason!r}, and this session does not keep that: keep=["{reason}"]'
-        if age := self._over_age(entry):
-            then = self._policy.max_age.then if self._policy.max_age else "warn"
-            if then != "warn":
-                return (Found.EXPIRED if then == "fail" else Found.STALE), age
+        limit = self._policy.max_age
+        if limit and limit.then != "warn" and (age := _over_age(entry, limit)):
+            return (Found.EXPIRED if limit.then == "fail" else Found.STALE), age
         if kind != "good":
             return Found.VALID, ""
         return self._under_contract(entry, contracts)
@@ -62,16 +62,6 @@ class Validity:
         keep = self._policy.keep
         status = reason.removeprefix("status:")
         return reason in keep or (status != reason and f"status:{status[:1]}xx" in keep)
-
-    def _over_age(self, entry: Entry) -> str:
-        """Say how much older an entry is than `max_age` allows, counted from its recording: no replay renews it."""
-        limit, recorded = self._policy.max_age, _moment(entry.provenance.get("recorded_at"))
-        if limit is None or recorded is None:
-            return ""
-        age = datetime.now(UTC) - recorded
-        if age.total_seconds() <= limit.days * 86400:
-            return ""
-        return f"it was recorded {age.days} days ago, and max_age allows {limit.days:g}"
 
     def _under_contract(self, entry: Entry, contracts: tuple[Contract, ...]) -> tuple[Found, str]:
         stored, root = entry.contract, self._policy.root
@@ -82,16 +72,27 @@ class Validity:
             if (now.name, now.schema, now.schema_version) == (stored.name, stored.schema, stored.schema_version):
                 return Found.VALID, ""
         judged = gate.judge(entry.request, entry.response, contracts, root=root)
-        now = judged.contract or stored
-        if stored and now and stored.name == now.name and stored.schema_version != now.schema_version:
+        judge = judged.contract
+        if stored and judge and stored.name == judge.name and stored.schema_version != judge.schema_version:
             return Found.STALE, (
                 f"it was recorded under {stored.name} schema_version {stored.schema_version}, "
-                f"which is {now.schema_version} today"
+                f"which is {judge.schema_version} today"
             )
         if judged.kind is gate.Kind.REJECT:
             broken = "".join(f"\n{violation}" for violation in judged.violations[:5])
             return Found.STALE, f"it breaks today's contract ({judged.reason}){broken}"
         return Found.VALID, ""
+
+
+def _over_age(entry: Entry, limit: MaxAge) -> str:
+    """Say how much older an entry is than a limit allows, counted from its recording: no replay renews it."""
+    recorded = _moment(entry.provenance.get("recorded_at"))
+    if recorded is None:
+        return ""
+    age = datetime.now(UTC) - recorded
+    if age.total_seconds() <= limit.days * 86400:
+        return ""
+    return f"it was recorded {age.days} days ago, and max_age allows {limit.days:g}"
 
 
 def _moment(text: object) -> datetime | None:

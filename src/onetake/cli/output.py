@@ -49,7 +49,9 @@ def fields(pairs: Sequence[tuple[str, str]]) -> None:
     shown = [(name, block(value)) for name, value in pairs if value]
     width = max((len(name) for name, _ in shown), default=0)
     for name, value in shown:
-        click.echo(f"{name:<{width}}  " + value.replace("\n", "\n" + " " * (width + 2)))
+        lines = value.split("\n")
+        for label, line in zip([name, *[""] * (len(lines) - 1)], lines, strict=True):
+            click.echo(f"{label:<{width}}  {line}".rstrip())
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from base64 import b64encode
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
 from onetake import strictjson
+from onetake.errors import FormatError
+from onetake.layout import print_tree
 from onetake.model import Choice, Entry, Headers, Request, Response
 
 
@@ -57,11 +59,8 @@ def response_text(response: Response) -> str:
 
 
 def pretty(value: Any) -> str:
-    """Return a JSON value, indented; numbers that Python cannot spell, or nesting too deep, are said to be so."""
-    try:
-        return json.dumps(value, indent=2, ensure_ascii=False)
-    except (ValueError, RecursionError):
-        return "(too large to show)"
+    """Return a JSON value laid out as entries are."""
+    return print_tree(value).rstrip("\n")
 
 
 def _message(head: str, headers: Headers, body: bytes) -> str:
@@ -82,10 +81,15 @@ def _choice(choice: Choice) -> Iterator[str]:
 
 
 def _body_text(body: bytes) -> str:
+    """Return a body laid out where it is a JSON object or array, else as it came."""
     value = _value(body)
-    if isinstance(value, str):
-        return value
-    return f"({len(body)} bytes that are no text)" if value is None and body != b"null" else pretty(value)
+    with suppress(FormatError):  # JSON with a number that is none to us, 1e999 say
+        if isinstance(value, (dict, list)):
+            return pretty(value)
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return f"({len(body)} bytes that are no text)"
 
 
 def _value(body: bytes) -> Any:

@@ -88,4 +88,4 @@ def _joined(*facts: tuple[str, Any]) -> str:
 
 
 def _named(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in values.items())
+    return ", ".join(f"{name} {value}" for name, value in values.items())

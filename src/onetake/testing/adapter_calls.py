@@ -17,8 +17,8 @@ import pytest
 
 from onetake.errors import OnetakeError
 from onetake.events import events
-from onetake.model import Headers, Response, header
-from onetake.scopes import settings_start, use_cassette
+from onetake.model import Headers, Response
+from onetake.scopes import set_start, use_cassette
 from onetake.session import Session
 from onetake.testing.provider import Provider
 
@@ -58,7 +58,7 @@ class Ask:
 
 def ask(provider: Provider, text: str, *, stream: bool = False) -> Ask:
     """Make a chat request with one user message."""
-    body = {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": text}]} | ({"stream": True} * stream)
+    body = {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": text}], "stream": stream}
     return Ask("POST", provider.url + CHAT, _JSON, json.dumps(body).encode())
 
 
@@ -84,6 +84,8 @@ class Calls:
     """Which of `sync`, `asyncio` and `trio` the client has."""
     read_error: type[Exception]
     """What the client raises where a body breaks off."""
+    encodings: Sequence[str] = ("gzip", "deflate", "br", "zstd")
+    """The content-encodings that the client undoes, as it is installed here."""
 
     def send(self, method: str, url: str, *, headers: Headers, body: bytes) -> Answer:
         """Send a request, follow redirects, read the whole answer; a new client for each call."""
@@ -109,6 +111,8 @@ class Calls:
         """Run each test in every colour of the client that it asks for."""
         if "colour" in metafunc.fixturenames:
             metafunc.parametrize("colour", self.colours)
+        if "encoding" in metafunc.fixturenames:
+            metafunc.parametrize("encoding", self.encodings)
         if "loop" in metafunc.fixturenames:
             metafunc.parametrize("loop", [colour for colour in self.colours if colour != "sync"])
 
@@ -128,12 +132,12 @@ class Calls:
     @contextmanager
     def session(self, mode: str, name: str = "cassette", **options: Any) -> Iterator[Session]:
         """Open a session in this test's own folder."""
-        token = settings_start.set(self._folder / "program.py")
+        before = set_start(self._folder / "program.py")
         try:
             with use_cassette(name, mode=mode, **options) as session:
                 yield session
         finally:
-            settings_start.reset(token)
+            set_start(before)
 
     def call(self, colour: str, asked: Ask) -> Answer:
         """Send a request in a colour."""
@@ -213,8 +217,3 @@ def refused(call: Callable[[], Any]) -> OnetakeError:
         assert isinstance(inner, OnetakeError), repr(group)
         return inner
     pytest.fail("nothing was refused")
-
-
-def kept(headers: Headers) -> dict[str, str | None]:
-    """Return the headers that an entry keeps and a program reads."""
-    return {name: header(headers, name) for name in ("content-type", "x-request-id", "openai-processing-ms")}

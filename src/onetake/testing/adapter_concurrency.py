@@ -237,7 +237,7 @@ async def _cancelling(calls: Calls, asked: Ask, where: str) -> None:
 
 
 async def _cancelling_trio(calls: Calls, asked: Ask, where: str) -> None:
-    import trio
+    import trio.testing
 
     args, kwargs = asked.parts
     two_came = trio.Event()

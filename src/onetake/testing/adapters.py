@@ -10,7 +10,7 @@ import pytest
 
 from onetake.errors import InteractionNotFound
 from onetake.model import Headers, header
-from onetake.testing.adapter_calls import CHAT, Answer, Ask, ask, kept, refused
+from onetake.testing.adapter_calls import CHAT, Answer, Ask, ask, refused
 from onetake.testing.adapter_concurrency import AtOnce
 from onetake.testing.adapter_streams import Streaming
 from onetake.testing.provider import Provider, bytes_reply, openai_chat, openai_error, text_reply
@@ -43,11 +43,14 @@ class AdapterConformance(Streaming, AtOnce):
             first = self.call(colour, asked)
         assert first.text == "answer 1 to: where is Delphi?"
         assert [entry.verdict for entry in session.recorded] == ["good"]
+        stored = session.recorded[0].response
         provider.close()
         with self.session("none") as session:
             again = self.call(colour, asked)
-        assert (again.status, again.body, kept(again.headers)) == (first.status, first.body, kept(first.headers))
         assert len(session.played) == 1
+        assert (again.status, again.body) == (first.status, first.body)
+        assert header(again.headers, "content-type") == "application/json"
+        assert _lower(again.headers) == _lower(stored.headers) <= _lower(first.headers)
 
     def test_no_byte_leaves_for_an_unknown_request(self, colour: str, provider: Provider) -> None:
         with self.session("none") as session, session.expect_refusal():
@@ -108,7 +111,6 @@ class AdapterConformance(Streaming, AtOnce):
         with self.session("none"):
             assert self.call(colour, asked).text == "moved"
 
-    @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
     def test_br_070_compressed_answers(self, colour: str, provider: Provider, encoding: str) -> None:
         asked = ask(provider, "compress this, though I asked for identity")
         provider.script([replace(openai_chat("small " * 50), encoding=encoding)])  # type: ignore[arg-type]
@@ -185,3 +187,7 @@ class AdapterConformance(Streaming, AtOnce):
             thread.join()
         assert "leaky has ended" in str(found[0])
         assert (provider.count, session.requests, session.entries) == (0, (), ())
+
+
+def _lower(headers: Headers) -> set[tuple[str, str]]:
+    return {(name.lower(), value) for name, value in headers}

@@ -1,0 +1,97 @@
+"""What the tests of the commands share: entries on disk, and two ways to run a command."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from onetake.cassette import Cassette
+from onetake.cli import commands
+from onetake.key import RECIPE, Keyer
+from onetake.model import Answer, Choice, ContractRef, Entry, KeySpec, Request, Response
+from onetake.scrub import SCRUB
+from onetake.stores.directory import DirectoryStore
+
+URL = "https://api.openai.com/v1/chat/completions"
+TRIAGE = ContractRef("triage", 2, "ab" * 32)
+
+
+@pytest.fixture
+def make_entry():
+    """Return a function that makes an entry of a chat call: *asked* by the user, *said* by the model."""
+
+    def make(asked="Hello?", said="Good day.", *, ordinal=0, model="gpt-5", body=None, answer=None, **fields):
+        content = {"model": model, "messages": [{"role": "user", "content": asked}]}
+        request = Request("POST", URL, (("content-type", "application/json"),), json.dumps(content).encode())
+        message = {"choices": [{"message": {"role": "assistant", "content": said}, "finish_reason": "stop"}]}
+        response = Response(
+            200, (("content-type", "application/json"),), json.dumps(message).encode() if body is None else body
+        )
+        known = {
+            "verdict": "good",
+            "contract": TRIAGE,
+            "provenance": {
+                "recorded_at": "2026-03-01T10:00:00Z",
+                "model_asked": model,
+                "test": "tests/test_a.py::test_b",
+            },
+            "dialect": "openai-chat/1",
+            "answer": answer or Answer((Choice(said, finish="stop"),)),
+            "key": Keyer().key(request),
+            "key_spec": KeySpec(RECIPE, SCRUB),
+        }
+        return Entry(request=request, response=response, ordinal=ordinal, **(known | fields))
+
+    return make
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A folder with settings of its own, which is the current one."""
+    (tmp_path / "onetake.toml").write_bytes(b"")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def store(project):
+    """Return a function that writes entries into a cassette and returns their files."""
+
+    def write(*entries, folder="cassettes/a"):
+        kept = DirectoryStore(project / folder)
+        cassette = Cassette(kept)
+        assert all([cassette.add(entry) for entry in entries])
+        return [project / kept.locate(entry.key, entry.ordinal) for entry in entries]
+
+    return write
+
+
+@pytest.fixture
+def run(monkeypatch):
+    """Return a function that runs a command line in this process: (exit code, stdout, stderr)."""
+
+    def invoke(*words):
+        done = CliRunner().invoke(commands, [str(word) for word in words], prog_name="onetake")
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return done.exit_code, done.stdout, done.stderr
+
+    return invoke
+
+
+@pytest.fixture
+def shell():
+    """Return a function that runs `python -m onetake` as a process of its own: the completed process, in bytes."""
+
+    def start(*words, cwd=None, **environment):
+        inherited = {k: v for k, v in os.environ.items() if k not in ("CI", "ONETAKE_MODE", "NO_COLOR", "COLUMNS")}
+        inherited = {k: v for k, v in inherited.items() if not k.startswith("PYTEST")}
+        command = [sys.executable, "-m", "onetake", *map(str, words)]
+        return subprocess.run(command, cwd=cwd, env=inherited | environment, capture_output=True, timeout=110)
+
+    return start
