@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
 import textwrap
 from pathlib import Path
 
 import pytest
 
+from onetake.cassette import Cassette
+from onetake.engine import Engine
+from onetake.ledger import Ledger
+from onetake.model import Mode, Repeats, Request, Response
+from onetake.steps import Flow, Live, Policy
+from onetake.stores.memory import MemoryStore
 from onetake.testing.local_model import available
 from onetake.testing.local_model import local_model as serve_model
 from onetake.testing.provider import Provider
+from onetake.traffic import Traffic
+
+CHAT_URL = "https://api.openai.com/v1/chat/completions"
 
 
 @pytest.fixture
@@ -63,6 +73,9 @@ async def ask_async(text, **more):
 """
 
 
+_NO_PART = ("cacheprovider", "xdist", "hypothesispytest", "respx", "pytest_cov", "timeout")
+
+
 @pytest.fixture
 def inner(pytester, provider, monkeypatch):
     """Run pytest inside this process on files of the test's own, which ask the provider; needs the pytester plugin.
@@ -74,8 +87,11 @@ def inner(pytester, provider, monkeypatch):
             monkeypatch.delenv(name)
     monkeypatch.setenv("PROVIDER", provider.url)
 
+    # The plugins that are slow to import, and have no part in it.
+    without = [word for name in _NO_PART for word in ("-p", f"no:{name}")]
+
     def run(*arguments):
-        return pytester.runpytest_inprocess("-p", "no:cacheprovider", "-p", "no:xdist", *arguments)
+        return pytester.runpytest_inprocess(*without, *arguments)
 
     def write(name, text):
         path = pytester.path / name
@@ -91,3 +107,74 @@ def inner(pytester, provider, monkeypatch):
     write("pytest.ini", "[pytest]\npythonpath = .\nasyncio_default_fixture_loop_scope = function\n")
     write("asking.py", _ASKING)
     return run
+
+
+def chat(prompt: str, *, headers: tuple = (), url: str = CHAT_URL, **fields: object) -> Request:
+    """Return a chat request; *fields* are added to its body."""
+    body = {"model": "gpt-5", "messages": [{"role": "user", "content": prompt}], **fields}
+    return Request("POST", url, (("content-type", "application/json"), *headers), json.dumps(body).encode())
+
+
+def said(text: str | None, finish: str = "stop", status: int = 200, **message: object) -> Response:
+    """Return a chat completion of one choice."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": text, **message}, "finish_reason": finish}
+    body = json.dumps({"id": "chatcmpl-1", "model": "gpt-5-2026", "choices": [choice]}).encode()
+    return Response(status, (("content-type", "application/json"),), body)
+
+
+class Direct:
+    """An engine that a test speaks to without a client: real requests, responses and stores."""
+
+    chat = staticmethod(chat)
+    said = staticmethod(said)
+
+    def __init__(
+        self, store=None, mode="new_episodes", *, rejects=None, being_made=True, pending=None, on_record=None, **policy
+    ):
+        self.store = MemoryStore("cassette") if store is None else store
+        self.rejects = MemoryStore("rejects") if rejects is None else rejects
+        policy = {"traffic": Traffic(), "root": Path("/nowhere"), **policy}
+        policy["repeats"] = Repeats(policy.get("repeats", "sequence"))
+        self.ledger = Ledger()
+        self.engine = Engine(
+            Policy(mode=Mode(mode), **policy),
+            Cassette(self.store, pending, resume=pending is not None),
+            Cassette(self.rejects),
+            self.ledger,
+            being_made=lambda: being_made,
+            on_record=on_record or (lambda: None),
+            elsewhere=lambda key: [],
+        )
+
+    def ask(self, request, who="one", may_wait=True):
+        """Begin a call; *request* may be a prompt."""
+        request = chat(request) if isinstance(request, str) else request
+        return self.engine.begin(request, Flow(who, may_wait), "httpx2 2.16.2")
+
+    def answer(self, step, response):
+        """Commit a live call's response, which may be a text; returns the response that its caller gets."""
+        response = said(response) if isinstance(response, str) else response
+        return self.engine.commit(self.engine.judge(step, response))
+
+    def call(self, request, response=None):
+        """Ask, and answer where it goes live; returns the text that the caller gets."""
+        step = self.ask(request)
+        if isinstance(step, Live):
+            assert response is not None, "it went live"
+            return text_of(self.answer(step, response))
+        return text_of(step.response)
+
+    def entries(self, store=None):
+        """Every entry of the cassette (or of another store), by key and ordinal."""
+        return [entry for _, _, entry in Cassette(self.store if store is None else store).all()]
+
+
+def text_of(response: Response) -> str:
+    """Return the text of a chat completion."""
+    return json.loads(response.body)["choices"][0]["message"]["content"]
+
+
+@pytest.fixture
+def direct() -> type[Direct]:
+    """Engines without a client; see `Direct`."""
+    return Direct

@@ -5,7 +5,7 @@ from __future__ import annotations
 import binascii
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from onetake.errors import FormatError
@@ -44,18 +44,10 @@ def unfold_body(form: Any, side: Side) -> bytes:
     Raises:
         FormatError: The form is malformed, or its sidecar missing or damaged.
     """
-    names = set(form) if type(form) is dict else set()
-    if names == {"style", "$json"}:
-        return read_json(form, side)
-    if names == {"$raw"}:
-        return take_back(form["$raw"], side)
-    if names == {"$lines"}:
-        return _encode(read_lines(form))
-    if names == {"$text"}:
-        return _encode(form["$text"])
-    if names == {"$base64"}:
-        return _from_base64(form["$base64"])
-    raise FormatError("a body is one of $json with style, $lines, $text, $base64 and $raw")
+    reader = _READERS.get(frozenset(form)) if type(form) is dict else None
+    if reader is None:
+        raise FormatError("a body is one of $json with style, $lines, $text, $base64 and $raw")
+    return reader(form, side)
 
 
 def stream_ext(data: bytes, content_type: str) -> str | None:
@@ -127,6 +119,13 @@ def _from_base64(text: Any) -> bytes:
         raise FormatError("$base64 must be a string of base64") from None
 
 
+_READERS: dict[frozenset[str], Callable[[dict[str, Any], Side], bytes]] = {
+    frozenset({"style", "$json"}): read_json,
+    frozenset({"$raw"}): lambda form, side: take_back(form["$raw"], side),
+    frozenset({"$lines"}): lambda form, side: _encode(read_lines(form)),
+    frozenset({"$text"}): lambda form, side: _encode(form["$text"]),
+    frozenset({"$base64"}): lambda form, side: _from_base64(form["$base64"]),
+}
 _STREAM_TYPES = {
     "text/event-stream": "sse",
     "application/x-ndjson": "ndjson",

@@ -108,11 +108,13 @@ class Engine:
         """
         if self.closed:
             raise self.refuse(misses.closed(request, self.cassette.place, self.policy))
-        asked = self._identify(request, self.policy.contracts if contracts is None else contracts)
         ask = self._same if self.policy.repeats is Repeats.SAME else self._next
         step = None
         try:
+            asked = self._identify(request, self.policy.contracts if contracts is None else contracts)
             step = ask(asked, self._turn(asked.key), flow, client)
+        except StoreError as error:
+            raise self.refuse(misses.unreachable(self.cassette.place, error)) from error
         finally:
             if not isinstance(step, Wait):  # who waits will ask again
                 self._note(request, step)

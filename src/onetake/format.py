@@ -129,29 +129,30 @@ def _entry(fields: dict[str, Any], side: Side) -> Entry:
     extra: dict[str, Any] = {}
     unjudged = "contract" in fields and fields["contract"] is None
     answer = fields.pop("answer", None)
+    verdict, provenance, dialect, violations, metrics, scrubbed, key, ordinal = _take(fields, _ENTRY)
     return Entry(
-        verdict=_take(fields, "verdict", str),
+        verdict=verdict,
         unjudged=unjudged,
         contract=_part(fields, "contract", extra, _contract) if fields.get("contract") is not None else None,
-        provenance=_take(fields, "provenance", dict, {}),
-        dialect=_take(fields, "dialect", str, None),
+        provenance=provenance,
+        dialect=dialect,
         answer=None if answer is None else _within("answer", unfold_answer, answer, side),
-        violations=tuple(map(_violation, _take(fields, "violations", list, []))),
-        request=_part(fields, "request", extra, lambda part: _request(part, side)),
-        response=_part(fields, "response", extra, lambda part: _response(part, side)),
-        metrics=_take(fields, "metrics", dict, {}),
-        scrubbed=_strings(fields, "scrubbed"),
+        violations=tuple(map(_violation, violations)),
+        request=_part(fields, "request", extra, _request, side),
+        response=_part(fields, "response", extra, _response, side),
+        metrics=metrics,
+        scrubbed=_strings(scrubbed),
         key_spec=_part(fields, "key_spec", extra, _key_spec),
-        key=_take(fields, "key", str),
-        ordinal=_take(fields, "ordinal", int),
+        key=key,
+        ordinal=ordinal,
         extra=extra | {name: value for name, value in fields.items() if name != "contract"},
     )
 
 
-def _part(fields: dict[str, Any], name: str, extra: dict[str, Any], read: Callable[[dict[str, Any]], _T]) -> _T:
+def _part(fields: dict[str, Any], name: str, extra: dict[str, Any], read: Callable[..., _T], *args: Any) -> _T:
     """Read a known object; what it holds besides is kept in *extra*."""
-    part = _take(fields, name, dict)
-    value = _within(name, read, part)
+    (part,) = _take(fields, ((name, dict, _NEEDED),))
+    value = _within(name, read, part, *args)
     if part:
         extra[name] = part
     return value
@@ -165,34 +166,29 @@ def _within(where: str, read: Callable[..., _T], *args: Any) -> _T:
 
 
 def _contract(part: dict[str, Any]) -> ContractRef:
-    return ContractRef(
-        name=_take(part, "name", str),
-        schema_version=_take(part, "schema_version", int),
-        schema=_take(part, "schema", str),
-        watch=_take(part, "watch", str, None),
-    )
+    return ContractRef(*_take(part, _CONTRACT))
 
 
 def _violation(part: Any) -> Violation:
     if type(part) is not dict:
         raise FormatError("a violation must be an object")
-    return _within("violations", lambda: Violation(*(_take(part, name, str) for name in ("path", "expected", "found"))))
+    return Violation(*_within("violations", _take, part, _VIOLATION))
 
 
 def _request(part: dict[str, Any], side: Side) -> Request:
-    return Request(_take(part, "method", str), _take(part, "url", str), _headers(part), _body(part, side))
+    method, url, headers = _take(part, _REQUEST)
+    return Request(method, url, _headers(headers), _body(part, side))
 
 
 def _response(part: dict[str, Any], side: Side) -> Response:
-    status, headers, body = _take(part, "status", int), _headers(part), _body(part, side)
-    decoded, cut = _take(part, "decoded", str, ""), _take(part, "cut", str, "")
-    if cut not in ("", "provider", "left"):
+    status, headers, decoded, cut = _take(part, _RESPONSE)
+    if cut not in _CUTS:
         raise FormatError(f"cut must be provider or left, not {cut[:40]!r}")
-    return Response(status, headers, body, decoded, Cut(cut))
+    return Response(status, _headers(headers), _body(part, side), decoded, _CUTS[cut])
 
 
 def _key_spec(part: dict[str, Any]) -> KeySpec:
-    return KeySpec(_take(part, "recipe", str), _take(part, "scrub", str), _take(part, "rules", dict, {}))
+    return KeySpec(*_take(part, _KEY_SPEC))
 
 
 def _body(part: dict[str, Any], side: Side) -> bytes:
@@ -200,32 +196,64 @@ def _body(part: dict[str, Any], side: Side) -> bytes:
     return b"" if form is None else _within("body", unfold_body, form, side)
 
 
-def _headers(part: dict[str, Any]) -> Headers:
-    pairs = _take(part, "headers", list, [])
+def _headers(pairs: list[Any]) -> Headers:
     for pair in pairs:
         if not (type(pair) is list and len(pair) == 2 and type(pair[0]) is str and type(pair[1]) is str):
             raise FormatError("headers must be a list of [name, value] pairs")
-    return tuple((name, value) for name, value in pairs)
+    return tuple(map(tuple, pairs))
 
 
-def _strings(fields: dict[str, Any], name: str) -> tuple[str, ...]:
-    values = _take(fields, name, list, [])
+def _strings(values: list[Any]) -> tuple[str, ...]:
     if not all(type(value) is str for value in values):
-        raise FormatError(f"{name} must be a list of strings")
+        raise FormatError("scrubbed must be a list of strings")
     return tuple(values)
 
 
-_NEEDED = object()
+_NEEDED, _EMPTY = object(), object()
+_Shape = tuple[tuple[str, type, object], ...]
+"""The fields of an object: name, type, and what stands for a missing one: `_NEEDED`, `_EMPTY` or None."""
+
+_ENTRY: _Shape = (
+    ("verdict", str, _NEEDED),
+    ("provenance", dict, _EMPTY),
+    ("dialect", str, None),
+    ("violations", list, _EMPTY),
+    ("metrics", dict, _EMPTY),
+    ("scrubbed", list, _EMPTY),
+    ("key", str, _NEEDED),
+    ("ordinal", int, _NEEDED),
+)
+_CONTRACT: _Shape = (
+    ("name", str, _NEEDED),
+    ("schema_version", int, _NEEDED),
+    ("schema", str, _NEEDED),
+    ("watch", str, None),
+)
+_VIOLATION: _Shape = (("path", str, _NEEDED), ("expected", str, _NEEDED), ("found", str, _NEEDED))
+_REQUEST: _Shape = (("method", str, _NEEDED), ("url", str, _NEEDED), ("headers", list, _EMPTY))
+_RESPONSE: _Shape = (
+    ("status", int, _NEEDED),
+    ("headers", list, _EMPTY),
+    ("decoded", str, _EMPTY),
+    ("cut", str, _EMPTY),
+)
+_KEY_SPEC: _Shape = (("recipe", str, _NEEDED), ("scrub", str, _NEEDED), ("rules", dict, _EMPTY))
 
 
-def _take(fields: dict[str, Any], name: str, kind: type, default: Any = _NEEDED) -> Any:
-    """Take a field out of its object, so that what is left is what this version does not know."""
-    value = fields.pop(name, default)
-    if type(value) is kind or value is default is not _NEEDED:
-        return value
-    if value is _NEEDED:
-        raise FormatError(f"the field {name} is missing: {REMEDY}")
-    raise FormatError(f"the field {name} must be {_KINDS[kind]}: {REMEDY}")
+def _take(fields: dict[str, Any], shape: _Shape) -> list[Any]:
+    """Take fields out of their object, so that what is left is what this version does not know."""
+    values = []
+    for name, kind, missing in shape:
+        value = fields.pop(name, missing)
+        if type(value) is not kind:
+            if value is _NEEDED:
+                raise FormatError(f"the field {name} is missing: {REMEDY}")
+            if value is not missing:
+                raise FormatError(f"the field {name} must be {_KINDS[kind]}: {REMEDY}")
+            value = kind() if missing is _EMPTY else None
+        values.append(value)
+    return values
 
 
 _KINDS: Mapping[type, str] = {str: "a string", int: "an integer", dict: "an object", list: "a list"}
+_CUTS = {cut.value: cut for cut in Cut}

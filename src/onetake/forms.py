@@ -100,7 +100,7 @@ def read_json(form: dict[str, Any], side: Side) -> bytes:
 def read_lines(form: dict[str, Any]) -> str:
     """Return the text that a `$lines` form stands for."""
     lines = form["$lines"]
-    if type(lines) is not list or not all(type(line) is str for line in lines):
+    if type(lines) is not list or not _STRINGS.issuperset(map(type, lines)):
         raise FormatError("$lines must be a list of strings")
     return "\n".join(lines)
 
@@ -244,6 +244,7 @@ _READERS: dict[frozenset[str], Callable[[dict[str, Any], Side, bool], Any]] = {
     frozenset({"$literal"}): _read_literal,
 }
 _OURS = frozenset({"$lines", "$json", "$number", "$text", "$base64", "$raw", "$literal"})
+_STRINGS = frozenset({str})
 _OPENING = ("{", "[")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _BASE64 = re.compile(r"(data:[^,\n]{0,200};base64,)?(?:([A-Za-z0-9+/]+={0,2})|([A-Za-z0-9_-]+={0,2}))")

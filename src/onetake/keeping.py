@@ -74,7 +74,7 @@ class Keeper:
         if over:
             self._write_over(interactions.under(entry, call.ordinal), side, turn)
         else:
-            self._write_next(entry, side, turn)
+            self._write_next(call.ordinal, entry, side, turn)
         return None
 
     def _write_over(self, entry: Entry, side: dict[str, bytes], turn: Turn) -> None:
@@ -82,10 +82,10 @@ class Keeper:
         turn.use(entry.ordinal)
         self.recorded.append(entry)
 
-    def _write_next(self, entry: Entry, side: dict[str, bytes], turn: Turn) -> None:
+    def _write_next(self, held: int, entry: Entry, side: dict[str, bytes], turn: Turn) -> None:
         """Add an entry under the first free ordinal, the next one where another process was faster."""
         while True:
-            entry = interactions.under(entry, turn.claim(self._cassette.ordinals(entry.key)))
+            entry = interactions.under(entry, turn.claim(held, self._cassette.ordinals(entry.key)))
             try:
                 added = self._cassette.add(entry, side)
             except BaseException:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from onetake import dialects, explain
 from onetake.cassette import Cassette, Damaged
 from onetake.decide import Found
-from onetake.errors import FormatError, InteractionNotFound, UnreadableEntry
+from onetake.errors import FormatError, InteractionNotFound, StoreError, UnreadableEntry
 from onetake.explain import Candidate
 from onetake.key import Keyer
 from onetake.model import Entry, Request
@@ -48,6 +48,11 @@ def unreadable(entry: Damaged) -> UnreadableEntry:
         one_line(entry.why, 400),
         "restore the file from git, or delete it and record the interaction again",
     )
+
+
+def unreachable(place: str, error: StoreError) -> UnreadableEntry:
+    """Make the refusal of a request whose cassette cannot be looked into."""
+    return UnreadableEntry(place, one_line(str(error), 400), "make the cassette's folder readable")
 
 
 def not_found(

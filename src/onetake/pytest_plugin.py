@@ -6,7 +6,8 @@ import functools
 import inspect
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, nullcontext
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -91,10 +92,13 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Run the test under its session; a refusal that it swallowed fails it here."""
     test = item.stash.get(_running, None)
-    if test is None:
-        result = yield
-    else:
-        result = yield from _bound(item, test.scope)
+    with _bound(item, test.scope) if test is not None else nullcontext():
+        try:
+            result = yield
+        except BaseException as error:
+            _settle(item, None if _is_skip(error) else error)
+            raise
+    _settle(item, None)
     return result
 
 
@@ -136,29 +140,27 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
             terminalreporter.line(line)
 
 
-def _bound(item: pytest.Item, scope: active.Scope) -> Generator[None, object, object]:
+@contextmanager
+def _bound(item: pytest.Item, scope: active.Scope) -> Iterator[None]:
     """Bind a test to its session, and an async one inside its own task too: its runner may have begun elsewhere."""
     function = getattr(item, "obj", None)
     token = active.bind(scope)
     if inspect.iscoroutinefunction(function):
         item.obj = _bound_coroutine(function, scope)  # type: ignore[attr-defined]
     try:
-        result = yield
-    except BaseException as error:
-        _settle(item, None if _is_skip(error) else error)
-        raise
+        yield
     finally:
         active.unbind(scope, token)
         if inspect.iscoroutinefunction(function):
             item.obj = function  # type: ignore[attr-defined]
-    _settle(item, None)
-    return result
 
 
 def _settle(item: pytest.Item, error: BaseException | None) -> None:
-    test = item.stash[_running]
-    test.over = True
-    test.session.settle(error)
+    # Asked for again: a test may have opened its session by `request.getfixturevalue` only now.
+    test = item.stash.get(_running, None)
+    if test is not None:
+        test.over = True
+        test.session.settle(error)
 
 
 def _is_skip(error: BaseException) -> bool:

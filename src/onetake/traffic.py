@@ -155,6 +155,7 @@ class Traffic:
         self._hosts = _compile("hosts", hosts)
         self._ignore = _compile("ignore", ignore)
         self._quiet = _compile("quiet", quiet)
+        self._known = lru_cache(maxsize=1024)(self._verdict)
 
     def verdict(self, method: str, url: str) -> Route:
         """Say what a request is.
@@ -166,6 +167,9 @@ class Traffic:
         Returns:
             The route; a URL that cannot be read is an interaction, so that nothing slips out through it.
         """
+        return self._known(method, url)
+
+    def _verdict(self, method: str, url: str) -> Route:
         place = _place(url)
         if place is None:
             return Route.INTERACTION

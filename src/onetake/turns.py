@@ -61,9 +61,16 @@ class Turn:
         with self._lock:
             self._used.discard(ordinal)
 
-    def claim(self, stored: set[int]) -> int:
-        """Use the first ordinal that has no entry and no answer: an answer claims it, never a question."""
+    def claim(self, held: int, stored: set[int]) -> int:
+        """Use the first ordinal that has no entry and no answer: an answer claims it, never a question.
+
+        Args:
+            held: What the question held; where another process has taken it meanwhile, it is used up.
+            stored: The ordinals that have entries.
+        """
         with self._lock:
+            if held in stored:
+                self._used.add(held)
             ordinal = _first(lambda n: n in self._used or n in stored)
             self._used.add(ordinal)
             return ordinal

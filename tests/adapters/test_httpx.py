@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from contextlib import asynccontextmanager, contextmanager
 
 import httpx
@@ -10,26 +11,29 @@ import httpx2
 from onetake.testing import AdapterConformance, Answer
 
 
+_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # made once: loading the roots takes longer than most tests
+
+
 class _OfItsShape(AdapterConformance):
     colours = ("sync", "asyncio", "trio")
 
     def send(self, method, url, *, headers, body):
-        with self.module.Client(follow_redirects=True) as client:
+        with self.module.Client(verify=_TLS, follow_redirects=True) as client:
             return _answer(client.request(method, url, headers=headers, content=body))
 
     @contextmanager
     def stream(self, method, url, *, headers, body):
-        with self.module.Client() as client, client.stream(method, url, headers=headers, content=body) as response:
+        with self.module.Client(verify=_TLS) as client, client.stream(method, url, headers=headers, content=body) as response:
             yield response.iter_bytes()
 
     async def asend(self, method, url, *, headers, body):
-        async with self.module.AsyncClient(follow_redirects=True) as client:
+        async with self.module.AsyncClient(verify=_TLS, follow_redirects=True) as client:
             return _answer(await client.request(method, url, headers=headers, content=body))
 
     @asynccontextmanager
     async def astream(self, method, url, *, headers, body):
         async with (
-            self.module.AsyncClient() as client,
+            self.module.AsyncClient(verify=_TLS) as client,
             client.stream(method, url, headers=headers, content=body) as response,
         ):
             yield response.aiter_bytes()

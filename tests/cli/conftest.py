@@ -65,7 +65,8 @@ def store(project):
     def write(*entries, folder="cassettes/a"):
         kept = DirectoryStore(project / folder)
         cassette = Cassette(kept)
-        assert all([cassette.add(entry) for entry in entries])
+        for entry in entries:
+            assert cassette.add(entry)
         return [project / kept.locate(entry.key, entry.ordinal) for entry in entries]
 
     return write

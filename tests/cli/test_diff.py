@@ -173,6 +173,17 @@ def test_against_head_with_its_sidecars(run, store, make_entry, committed):
     assert found["answer"] == [{"path": "$.choices[0].text", "kind": "changed", "a": '"old"', "b": '"new"'}]
 
 
+def test_against_head_where_what_git_has_cannot_be_read(run, store, make_entry, committed):
+    (path,) = store(make_entry())
+    whole = path.read_bytes()
+    path.write_bytes(whole[:100])
+    committed()
+    path.write_bytes(whole)
+    code, _, err = run("diff", path)
+    assert code == 5
+    assert f"HEAD:cassettes/a/{path.name}: torn" in err
+
+
 def test_against_head_where_git_has_nothing(run, store, make_entry, committed):
     committed()
     (path,) = store(make_entry())

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from hashlib import sha256
 
 import pytest
 
@@ -57,11 +58,12 @@ def test_an_answer_of_no_known_dialect_is_shown_as_a_response(run, store, make_e
     assert "plain words" in out
 
 
-def test_bytes_that_are_no_text_are_counted(run, store, make_entry):
+def test_bytes_that_are_no_text_are_told_by_length_and_digest(run, store, make_entry):
     entry = make_entry()
     entry = replace(entry, response=Response(200, (("content-type", "audio/wav"),), b"\xff\x00" * 5), answer=None)
     (path,) = store(entry)
-    assert "(10 bytes that are no text)" in run("show", path)[1]
+    digest = sha256(b"\xff\x00" * 5).hexdigest()
+    assert f'{{"bytes": 10, "sha256": "{digest}"}}' in run("show", path)[1]
 
 
 def test_a_body_with_a_number_that_is_none_is_shown_as_it_came(run, store, make_entry):

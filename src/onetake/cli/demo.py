@@ -37,7 +37,7 @@ def demo(context: click.Context, keep: str | None, no_model: bool, as_json: bool
     report = Report(as_json=as_json)
     with _workplace(keep) as folder:
         tell(folder, report, real=not no_model)
-        conclude(folder if keep else None, report)
+    conclude(folder if keep else None, report)
     if as_json:
         kept = output.shown_path(folder) if keep else None
         output.print_json({**report.figures, "kept": kept, "failed": report.failed, "verified": not report.failed})

@@ -14,7 +14,7 @@ from onetake.cli.entries import find_entry, load
 from onetake.cli.exits import Exit
 from onetake.cli.readable import answer_data
 from onetake.compare import Difference, differences, value_differences
-from onetake.errors import UsageError
+from onetake.errors import FormatError, UsageError
 from onetake.format import load_entry
 from onetake.key import Keyer
 from onetake.model import Entry
@@ -83,7 +83,10 @@ def _at_head(path: Path) -> Entry:
     data = _git_show(path.parent, path.name)
     if data is None:
         raise UsageError(f"{output.shown_path(path)}: git has no such file at HEAD; name a second entry")
-    return load_entry(data, lambda name: _git_show(path.parent, name))
+    try:
+        return load_entry(data, lambda name: _git_show(path.parent, name))
+    except FormatError as error:
+        raise FormatError(f"unreadable entry: HEAD:{output.shown_path(path)}: {error}") from None
 
 
 def _git_show(folder: Path, name: str) -> bytes | None:

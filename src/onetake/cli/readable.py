@@ -6,6 +6,7 @@ from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict
+from hashlib import sha256
 from typing import Any
 
 from onetake import strictjson
@@ -81,27 +82,23 @@ def _choice(choice: Choice) -> Iterator[str]:
 
 
 def _body_text(body: bytes) -> str:
-    """Return a body laid out where it is a JSON object or array, else as it came."""
+    """Return a body laid out where it is a JSON object or array, else as it came; of bytes, length and digest."""
     value = _value(body)
     with suppress(FormatError):  # JSON with a number that is none to us, 1e999 say
-        if isinstance(value, (dict, list)):
-            return pretty(value)
-    try:
-        return body.decode()
-    except UnicodeDecodeError:
-        return f"({len(body)} bytes that are no text)"
+        return pretty(value) if isinstance(value, (dict, list)) else body.decode()
+    return body.decode()
 
 
 def _value(body: bytes) -> Any:
-    """Return a body as a JSON value, else as text; None where it is neither."""
+    """Return a body as a JSON value, else as text, else its length and digest."""
     try:
         return strictjson.loads(body)
     except (strictjson.NotStrictError, UnicodeDecodeError):
         pass
     try:
-        return body.decode("utf-8", "strict")
+        return body.decode()
     except UnicodeDecodeError:
-        return None
+        return {"bytes": len(body), "sha256": sha256(body).hexdigest()}
 
 
 def _body_data(body: bytes) -> dict[str, str]:

@@ -33,6 +33,7 @@ class DirectoryStore:
 
     def __init__(self, folder: Path, place: str | None = None) -> None:
         self._folder = folder.absolute()
+        self._folder_text = f"{self._folder}{os.sep}"  # A path is dearer to make than the file to open.
         self._place = str(folder) if place is None else place
         self._listing = Listing(self._folder)
 
@@ -50,7 +51,7 @@ class DirectoryStore:
                 name = self._listing.find(wanted)
                 if name is None:
                     return None
-                data = files.read(self._path(name))
+                data = files.read(f"{self._folder_text}{name}")
                 if data is not None:
                     return data
                 self._listing.forget(wanted)
@@ -132,7 +133,7 @@ class DirectoryStore:
         digest = side_digest(name)
         with self._told("cannot be read", name):
             self._refuse_link(name)
-            data = files.read(self._path(name))
+            data = files.read(f"{self._folder_text}{name}")
         if data is None or digest is None:
             return data
         for version in (data, data.replace(b"\r\n", b"\n")):

@@ -24,7 +24,7 @@ _NO_LINKS = frozenset(
 _NO_FOLDER_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EBADF, errno.EACCES})
 
 
-def read(path: Path) -> bytes | None:
+def read(path: str | Path) -> bytes | None:
     """Return a regular file's bytes, None if there is no such file.
 
     Raises:
@@ -39,20 +39,20 @@ def read(path: Path) -> bytes | None:
         if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EISDIR, "is no regular file")
         data = os.read(descriptor, found.st_size + 1)
-        while more := os.read(descriptor, _PIECE):
+        while len(data) != found.st_size and (more := os.read(descriptor, _PIECE)):
             data += more
         return data
     finally:
         os.close(descriptor)
 
 
-def _open(path: Path) -> int:
-    if not _NO_FOLLOW and path.is_symlink():
+def _open(path: str | Path) -> int:
+    if not _NO_FOLLOW and Path(path).is_symlink():
         raise _linked()
     try:
         return os.open(path, _READ)
     except OSError:
-        if path.is_symlink():
+        if Path(path).is_symlink():
             raise _linked() from None
         raise
 

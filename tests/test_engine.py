@@ -1,0 +1,315 @@
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from onetake.contract import Contract
+from onetake.errors import InteractionNotFound, UnreadableEntry, UsageError
+from onetake.key import Keyer
+from onetake.model import Cut, Request, Response
+from onetake.scrub import Scrubber
+from onetake.settings import KeyRules, ScrubRules
+from onetake.steps import Live
+from onetake.stores.memory import MemoryStore
+from onetake.traffic import Traffic
+
+SECRET = "sk-proj-" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z" * 2
+OTHER = "sk-proj-" + "Zy9xWv6uTs3rQp0oNm7lKj4iHg1fEd8c" * 2
+
+
+def test_what_was_recorded_is_replayed(direct):
+    recording = direct()
+    assert recording.call("q", "a") == "a"
+    replaying = direct(recording.store, "none")
+    assert replaying.call("q") == "a"
+    assert replaying.engine.played == [(entry.key, 0) for entry in recording.engine.recorded]
+
+
+def test_br_033_another_body_to_the_same_url_is_another_request(direct):
+    recording = direct()
+    recording.call("A", "to A"), recording.call("B", "to B")
+    replaying = direct(recording.store, "none")
+    assert (replaying.call("B"), replaying.call("A")) == ("to B", "to A")
+    with pytest.raises(InteractionNotFound):
+        replaying.ask("C")
+
+
+def test_br_005_a_setting_of_the_client_is_part_of_the_request(direct):
+    recording = direct()
+    recording.call(direct.chat("q", temperature=0), "cold")
+    replaying = direct(recording.store, "none")
+    with pytest.raises(InteractionNotFound, match=r"temperature: asked 0\.7, stored 0"):
+        replaying.ask(direct.chat("q", temperature=0.7))
+    assert replaying.call(direct.chat("q", temperature=0)) == "cold"
+
+
+def test_br_045_turns_whose_last_message_is_a_tools_have_keys_of_their_own(direct):
+    def turn(call_id, result):
+        return direct.chat("q", tail=[{"role": "tool", "tool_call_id": call_id, "content": result}])
+
+    recording = direct()
+    for call_id, result in (("1", "sunny"), ("1", "rain"), ("2", "sunny")):
+        recording.call(turn(call_id, result), f"{call_id} {result}")
+    replaying = direct(recording.store, "none")
+    for call_id, result in (("2", "sunny"), ("1", "rain"), ("1", "sunny")):
+        assert replaying.call(turn(call_id, result)) == f"{call_id} {result}"
+
+
+def test_br_143_what_is_recorded_now_never_answers_a_later_call_of_the_session(direct):
+    recording = direct()
+    assert [recording.call("q", answer) for answer in "abc"] == ["a", "b", "c"]
+    assert [entry.ordinal for entry in recording.entries()] == [0, 1, 2]
+    replaying = direct(recording.store, "none")
+    assert [replaying.call("q") for _ in "abc"] == ["a", "b", "c"]
+
+
+def test_br_047_asking_more_often_than_recorded_says_both_counts(direct):
+    recording = direct()
+    recording.call("q", "a"), recording.call("q", "b")
+    replaying = direct(recording.store, "none")
+    replaying.call("q"), replaying.call("q")
+    with pytest.raises(InteractionNotFound) as caught:
+        replaying.ask("q")
+    assert caught.value.args[0] == "this request was asked 3 times and recorded twice"
+    assert "the request is the same: recorded twice, asked 3 times" in str(caught.value)
+    assert 'repeats = "same"' in str(caught.value)
+
+
+def test_br_050_same_gives_the_first_stored_answer_to_everyone(direct):
+    recording = direct()
+    recording.call("q", "a"), recording.call("q", "b")
+    replaying = direct(recording.store, "none", repeats="same")
+    assert [replaying.call("q") for _ in range(3)] == ["a", "a", "a"]
+
+
+def test_an_abandoned_call_lets_its_retry_have_the_same_ordinal(direct):
+    recording = direct()
+    recording.call("q", "old a"), recording.call("q", "old b")
+    again = direct(recording.store, "all")
+    first = again.ask("q")
+    again.engine.abandon(first)
+    assert (first.ordinal, again.ask("q").ordinal) == (0, 0)
+
+
+def test_answers_take_ordinals_in_the_order_in_which_they_come(direct):
+    recording = direct()
+    steps = [recording.ask("q") for _ in range(3)]
+    for step, text in zip(reversed(steps), "xyz", strict=True):
+        recording.answer(step, text)
+    replaying = direct(recording.store, "none")
+    assert [replaying.call("q") for _ in range(3)] == ["x", "y", "z"]
+
+
+def test_a_failed_call_leaves_no_hole(direct):
+    recording = direct()
+    first, second = recording.ask("q"), recording.ask("q")
+    recording.answer(second, "kept")
+    recording.answer(first, Response(500))
+    assert direct(recording.store, "none").call("q") == "kept"
+
+
+class Meddling(MemoryStore):
+    """A store in which something else happens just before an entry is read."""
+
+    before = None
+
+    def get(self, key, ordinal):
+        before, self.before = self.before, None
+        if before:
+            before()
+        return super().get(key, ordinal)
+
+
+def test_an_answer_that_is_kept_while_another_caller_looks_is_not_given_to_it(direct):
+    recording = direct(Meddling())
+    first, second = recording.ask("q"), recording.ask("q")
+    recording.answer(second, "a")
+    recording.store.before = lambda: recording.answer(first, "b")
+    assert isinstance(recording.ask("q"), Live)
+    assert [entry.ordinal for entry in recording.entries()] == [0, 1]
+
+
+def test_a_call_ends_once(direct):
+    recording = direct()
+    step = recording.ask("q")
+    recording.answer(step, "whole")
+    recording.answer(step, replace(direct.said("half"), cut=Cut.LEFT))
+    recording.engine.abandon(step)
+    assert [entry.verdict for entry in recording.entries()] == ["good"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "being_made", "live"),
+    [
+        ("none", True, False),
+        ("once", True, True),
+        ("once", False, False),
+        ("new_episodes", False, True),
+        ("all", 0, True),
+    ],
+)
+def test_br_051_a_miss_goes_live_only_where_the_mode_records(direct, mode, being_made, live):
+    talk = direct(mode=mode, being_made=being_made)
+    if live:
+        assert talk.call("q", "a") == "a"
+        assert [entry.ordinal for entry in talk.entries()] == [0]
+    else:
+        with pytest.raises(InteractionNotFound):
+            talk.ask("q")
+        assert talk.entries() == []
+        assert len(talk.ledger.open) == 1
+
+
+def test_br_049_a_sealed_session_stays_sealed_after_its_last_entry(direct):
+    recording = direct()
+    recording.call("q", "a")
+    replaying = direct(recording.store, "none")
+    replaying.call("q")
+    for _ in range(2):
+        with pytest.raises(InteractionNotFound):
+            replaying.ask("q")
+    assert len(replaying.ledger.open) == 2
+
+
+def test_br_144_all_replaces_and_the_new_answer_is_the_only_one(direct):
+    recording = direct()
+    recording.call("q", "old")
+    assert direct(recording.store, "all").call("q", "new") == "new"
+    assert [entry.ordinal for entry in recording.entries()] == [0]
+    assert direct(recording.store, "none").call("q") == "new"
+
+
+def test_all_adds_what_was_not_there(direct):
+    recording = direct()
+    recording.call("q", "old")
+    again = direct(recording.store, "all")
+    assert [again.call("q", text) for text in ("new", "more")] == ["new", "more"]
+    assert [direct(recording.store, "none").call("q") for _ in range(1)] == ["new"]
+    assert [entry.ordinal for entry in recording.entries()] == [0, 1]
+
+
+def test_off_passes_and_other_modes_do_not(direct):
+    assert direct(mode="off").engine.passes("POST", "https://api.openai.com/v1/chat/completions")
+    assert not direct(mode="none").engine.passes("POST", "https://api.openai.com/v1/chat/completions")
+
+
+def test_br_081_an_ignored_call_that_looks_like_a_model_call_is_said_once_a_place(direct, capsys):
+    engine = direct(traffic=Traffic(ignore=["127.0.0.1", "api.example.com"])).engine
+    for _ in range(3):
+        assert engine.passes("POST", f"http://127.0.0.1:11434/v1/chat/completions?key={SECRET}")
+        assert engine.passes("GET", "http://127.0.0.1:8000/health")
+    assert engine.passes("POST", f"https://api.example.com/{SECRET}/v1/messages")
+    said = capsys.readouterr().err
+    assert said.count("looks like a model call (openai-chat)") == 1
+    assert said.count("looks like a model call (anthropic-messages)") == 1
+    assert "health" not in said
+    assert SECRET[8:20] not in said
+
+
+def test_a_call_after_the_sessions_end_is_refused_in_its_name(direct):
+    talk = direct()
+    talk.engine.closed = True
+    with pytest.raises(InteractionNotFound, match="the session on cassette has ended"):
+        talk.ask("q")
+    assert len(talk.ledger.open) == 1
+
+
+def test_br_098_requests_that_differ_only_in_secrets_share_an_entry(direct):
+    def asked(key):
+        return direct.chat(f"is {key} valid?", headers=(("authorization", f"Bearer {key}"),))
+
+    recording = direct()
+    recording.call(asked(SECRET), "yes")
+    replaying = direct(recording.store, "none", repeats="same")
+    assert [replaying.call(asked(key)) for key in (SECRET, OTHER)] == ["yes", "yes"]
+    with pytest.raises(InteractionNotFound):
+        replaying.ask(direct.chat("is that valid?"))
+
+
+def test_an_entry_of_the_request_as_it_came_is_found_under_rules_that_are_younger(direct):
+    recording = direct()
+    recording.call("badge 4711", "old")
+    ruled = {"scrubber": Scrubber(ScrubRules(patterns=("badge [0-9]{4}",)))}
+    assert direct(recording.store, "none", **ruled).call("badge 4711") == "old"
+    again = direct(recording.store, "all", **ruled)
+    assert again.call("badge 4711", "new") == "new"
+    assert b"4711" not in recording.store.get(again.engine.recorded[0].key, 0)
+    assert direct(recording.store, "none", **ruled).call("badge 4711") == "new"
+
+
+def test_an_entry_of_another_day_is_found_where_the_date_does_not_count(direct):
+    keyer = Keyer(KeyRules(volatile=("today",)))
+    then, today = date(2020, 2, 29), keyer.today()[0]
+    recording = direct(keyer=keyer)
+    recording.call(f"today is {today.isoformat()}", "a")
+    (entry,) = recording.entries()
+    old = direct.chat(f"today is {then.isoformat()}")
+    assert keyer.key(old, (then,)) == entry.key
+    aged = replace(entry, request=old, key_spec=replace(entry.key_spec, rules=keyer.spec((then,))))
+    recording.engine.cassette.put(aged)
+    assert direct(recording.store, "none", keyer=keyer).call(f"today is {today.isoformat()}") == "a"
+
+
+def test_a_request_keeps_its_day_when_midnight_passes_before_its_answer(direct):
+    keyer = Keyer(KeyRules(volatile=("today",)))
+    yesterday = date(2020, 2, 29)
+    recording = direct(keyer=keyer)
+    step = recording.ask("on 2020-02-29")
+    step.asked.days = (yesterday,)
+    step.asked.key = keyer.key(step.asked.request, (yesterday,))
+    recording.answer(step, "a")
+    (entry,) = recording.entries()
+    assert (entry.key, entry.key_spec.rules["today"]) == (step.asked.key, ["2020-02-29"])
+
+
+def test_an_edited_request_is_unreadable_and_never_replayed(direct):
+    recording = direct()
+    recording.call("list three colours", "a")
+    (entry,) = recording.entries()
+    data = recording.store.get(entry.key, 0)
+    recording.store.replace(entry.key, 0, data.replace(b"list three", b"list seven"))
+    for mode in ("none", "once", "new_episodes"):
+        with pytest.raises(UnreadableEntry, match="no longer gives the stored key") as caught:
+            direct(recording.store, mode).ask("list three colours")
+        assert "restore the file from git" in str(caught.value)
+    assert direct(recording.store, "all").call("list three colours", "new") == "new"
+
+
+@pytest.mark.parametrize(
+    ("broken", "why"),
+    [(b"", ""), (b"<<<<<<< HEAD", ""), (b"version https://git-lfs.github.com/spec/v1\n", "")],
+    ids=["empty", "conflict", "lfs"],
+)
+def test_a_damaged_entry_is_named_and_the_others_still_load(direct, broken, why):
+    recording = direct()
+    recording.call("one", "a"), recording.call("two", "b")
+    key = recording.engine.recorded[0].key
+    recording.store.replace(key, 0, broken)
+    replaying = direct(recording.store, "new_episodes")
+    with pytest.raises(UnreadableEntry) as caught:
+        replaying.ask("one")
+    assert key[:16] in str(caught.value)
+    assert replaying.call("two") == "b"
+
+
+def test_an_entry_whose_key_rules_are_damaged_does_not_break_a_miss(direct):
+    recording = direct(keyer=Keyer(KeyRules(headers=("x-tenant",))))
+    recording.call("q", "a")
+    (entry,) = recording.entries()
+    data = recording.store.get(entry.key, 0)
+    recording.store.replace(entry.key, 0, data.replace(b'"headers": ["x-tenant"]', b'"later": ["x-tenant"]'))
+    with pytest.raises(InteractionNotFound):
+        direct(recording.store, "none").ask("another")
+
+
+def test_a_watched_file_that_is_missing_is_told_before_anything_is_asked(direct, tmp_path):
+    with pytest.raises(UsageError, match=r"parse\.py"):
+        direct(contracts=(Contract({}, name="c", watch=["parse.py"]),), root=tmp_path)
+
+
+def test_a_stream_is_replayed_with_its_terminal_event(direct):
+    asked = Request("POST", "https://api.anthropic.com/v1/messages", (), b'{"stream": true}')
+    body = b'event: message_stop\ndata: {"type": "message_stop"}\n\n'
+    talk = direct()
+    talk.answer(talk.ask(asked), Response(200, (("content-type", "text/event-stream"),), body))
+    assert direct(talk.store, "none").ask(asked).response.body == body
