@@ -9,7 +9,7 @@ from onetake.key import Keyer
 from onetake.model import Cut, Request, Response
 from onetake.scrub import Scrubber
 from onetake.settings import KeyRules, ScrubRules
-from onetake.steps import Live
+from onetake.steps import Flow, Live
 from onetake.stores.memory import MemoryStore
 from onetake.traffic import Traffic
 
@@ -226,6 +226,16 @@ def test_br_098_requests_that_differ_only_in_secrets_share_an_entry(direct):
         replaying.ask(direct.chat("is that valid?"))
 
 
+def test_a_hit_needs_no_scrubbing(direct):
+    def asked(key):
+        return direct.chat("correct-horse-battery", headers=(("authorization", f"Bearer {key}"),))
+
+    recording = direct()
+    recording.call(asked("another-password-12"), "a")
+    # Scrubbed, this request would lose its own password from its text and have another key.
+    assert direct(recording.store, "none").call(asked("correct-horse-battery")) == "a"
+
+
 def test_an_entry_of_the_request_as_it_came_is_found_under_rules_that_are_younger(direct):
     recording = direct()
     recording.call("badge 4711", "old")
@@ -303,8 +313,19 @@ def test_an_entry_whose_key_rules_are_damaged_does_not_break_a_miss(direct):
 
 
 def test_a_watched_file_that_is_missing_is_told_before_anything_is_asked(direct, tmp_path):
+    contracts = (Contract({}, name="c", watch=["parse.py"]),)
     with pytest.raises(UsageError, match=r"parse\.py"):
-        direct(contracts=(Contract({}, name="c", watch=["parse.py"]),), root=tmp_path)
+        direct(contracts=contracts, root=tmp_path)
+    with pytest.raises(UsageError, match=r"parse\.py"):
+        direct(root=tmp_path).engine.begin(direct.chat("q"), Flow(1), contracts=contracts)
+
+
+def test_a_decorated_functions_own_contract_goes_before_the_sessions(direct):
+    talk = direct(contracts=(Contract({"type": "number"}, name="sessions"),))
+    own = (Contract({"type": "string"}, name="own"),)
+    step = talk.engine.begin(direct.chat("q"), Flow(1), contracts=own)
+    talk.answer(step, '"a"')
+    assert [entry.contract.name for entry in talk.entries()] == ["own"]
 
 
 def test_a_stream_is_replayed_with_its_terminal_event(direct):

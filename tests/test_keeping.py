@@ -157,6 +157,17 @@ def test_where_the_client_raises_its_own_error_the_full_disk_is_still_in_the_led
     assert [type(line) for line in talk.ledger.open] == [NotStored]
 
 
+def test_a_contract_whose_own_code_breaks_on_an_answer_is_no_error_that_an_sdk_would_retry(direct):
+    talk = direct(contracts=(Contract({}, name="c", on=lambda request: 1 / 0),))
+    step = talk.ask("q")
+    with pytest.raises(NotStored, match="ZeroDivisionError") as caught:
+        talk.engine.judge(step, direct.said("paid"))
+    assert caught.value.response == direct.said("paid")
+    assert talk.ledger.open == (caught.value,)
+    talk.engine.abandon(step)
+    assert talk.ask("q").ordinal == 0
+
+
 def test_a_marker_that_cannot_be_written_is_no_error_that_an_sdk_would_retry(direct):
     def mark():
         raise PermissionError("read-only")

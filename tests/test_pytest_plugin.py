@@ -36,7 +36,9 @@ def test_without_marker_and_fixture_nothing_happens(inner, provider):
     ],
 )
 def test_marker_or_fixture_opens_the_tests_own_cassette(inner, provider, head):
-    inner.write("test_it.py", f"import pytest\nfrom asking import ask\n{head}\n    assert ask('hi') == 'answer 1 to: hi'\n")
+    inner.write(
+        "test_it.py", f"import pytest\nfrom asking import ask\n{head}\n    assert ask('hi') == 'answer 1 to: hi'\n"
+    )
     inner("--record-mode=once").assert_outcomes(passed=1)
     inner().assert_outcomes(passed=1)
     assert provider.count == 1
@@ -330,7 +332,8 @@ def test_br_133_hostile_ids_get_a_folder_each_and_find_it_again(inner, provider)
         import pytest
         from asking import ask
 
-        IDS = ["a:b*c?<>|", "dot.", "CON", "con", "A", "a", "../../up", "a/b", "a\\\\b", "", "  ", "é", "line\\nbreak", "[x]",
+        IDS = ["a:b*c?<>|", "dot.", "CON", "con", "A", "a", "../../up", "a/b", "a\\\\b", "", "  ", "é",
+               "line\\nbreak", "[x]",
                "{"-".join([long[0]] * 5)}", "{"-".join([*[long[0]] * 4, long[1]])}"]
 
         @pytest.mark.cassette

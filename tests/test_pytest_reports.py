@@ -8,6 +8,7 @@ import pytest
 import trio  # noqa: F401 - as above
 
 import onetake.adapters.httpx  # noqa: F401 - as above
+from onetake import active
 from onetake.testing.provider import openai_chat
 
 pytest_plugins = ("pytester",)
@@ -35,7 +36,9 @@ def test_br_145_a_test_that_does_not_pass_promotes_nothing_and_says_where_its_en
 
 @pytest.mark.parametrize("marks", ["@pytest.mark.xfail", "@pytest.mark.xfail(strict=True)"])
 def test_an_xfail_that_passes_is_kept_where_pytest_calls_it_passed(inner, marks):
-    inner.write("test_it.py", f"import pytest\nfrom asking import ask\n{marks}\ndef test_it(cassette):\n    ask('hi')\n")
+    inner.write(
+        "test_it.py", f"import pytest\nfrom asking import ask\n{marks}\ndef test_it(cassette):\n    ask('hi')\n"
+    )
     result = inner("--record-mode=once")
     kept = len(inner.files("cassettes"))
     assert (kept, result.parseoutcomes()) == ((0, {"failed": 1}) if "strict" in marks else (1, {"xpassed": 1}))
@@ -53,16 +56,16 @@ def test_a_failing_test_leaves_the_old_entries_as_they_were(inner, provider):
 
 
 def test_pending_entries_answer_first_and_are_promoted_when_the_test_passes(inner, provider):
-    text = "from asking import ask\ndef test_it(cassette):\n    assert ask('hi') == 'answer 1 to: {}'\n    ask('more')\n"
+    text = (
+        "from asking import ask\ndef test_it(cassette):\n    assert ask('hi') == 'answer 1 to: {}'\n    ask('more')\n"
+    )
     inner.write("test_it.py", text.format("other"))
     inner("--record-mode=once").assert_outcomes(failed=1)
     inner.write("test_it.py", text.format("hi"))
     inner().assert_outcomes(failed=1)
     result = inner("--record-mode=once")
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(
-        ["test_it.py::test_it: 1 answered from an earlier run of this test, which failed"]
-    )
+    result.stdout.fnmatch_lines(["test_it.py::test_it: 1 answered from an earlier run of this test, which failed"])
     assert provider.count == 2
     assert len(inner.files("cassettes")) == 2
     assert inner.files(".onetake/pending") == []
@@ -112,7 +115,7 @@ SWALLOWERS = {
         "try:\n        ask('hi')\n    except BaseException:\n        import unittest; raise unittest.SkipTest('no')"
     ),
     "thread": "import threading; t = threading.Thread(target=swallow); t.start(); t.join()",
-    "executor": "from concurrent.futures import ThreadPoolExecutor\n    ThreadPoolExecutor().submit(ask, 'hi').exception()",
+    "executor": "ThreadPoolExecutor().submit(ask, 'hi').exception()",
     "gather": "asyncio.run(gathered())",
     "task group": "asyncio.run(grouped())",
     "task nobody awaits": "asyncio.run(forgotten())",
@@ -124,6 +127,7 @@ SWALLOWERS = {
 
 _SWALLOWING = """
 import asyncio, os
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.pool import ThreadPool
 import pytest
 from asking import ask, ask_async, URL
@@ -315,7 +319,10 @@ def test_an_expected_refusal_fails_nothing(inner):
 
 HANDLERS = {
     "except": ("try:\n        bad()\n    except ContractError:\n        pass", True),
-    "dotted": ("try:\n        bad()\n    except onetake.ContractError as error:\n        assert error.violations", True),
+    "dotted": (
+        "try:\n        bad()\n    except onetake.ContractError as error:\n        assert error.violations",
+        True,
+    ),
     "above": ("try:\n        bad()\n    except onetake.Refusal:\n        pass", True),
     "one of two": ("try:\n        bad()\n    except (ValueError, ContractError):\n        pass", True),
     "a tuple by name": ("try:\n        bad()\n    except ERRORS:\n        pass", True),
@@ -323,7 +330,10 @@ HANDLERS = {
     "raises call": ("pytest.raises(ContractError, bad)", True),
     "suppress": ("with contextlib.suppress(ContractError):\n        bad()", True),
     "awaited": ("asyncio.run(handled())", True),
-    "future": ("with ThreadPoolExecutor() as pool, pytest.raises(ContractError):\n        pool.submit(bad).result()", True),
+    "future": (
+        "with ThreadPoolExecutor() as pool, pytest.raises(ContractError):\n        pool.submit(bad).result()",
+        True,
+    ),
     "broad": ("try:\n        bad()\n    except BaseException:\n        pass", False),
     "broad inside": ("try:\n        swallow()\n    except ContractError:\n        pass", False),
     "broad inside, one frame": (
@@ -447,7 +457,12 @@ def test_a_refusal_that_a_fixture_swallowed_fails_the_test_or_its_teardown(inner
             swallow("down")
 
         @pytest.fixture
-        def loud():
+        def clean():
+            yield
+            print("cleaned up")
+
+        @pytest.fixture
+        def loud(clean):
             yield
             ask("loud")
 
@@ -458,6 +473,8 @@ def test_a_refusal_that_a_fixture_swallowed_fails_the_test_or_its_teardown(inner
     )
     result = inner()
     result.assert_outcomes(failed=1, passed=2, errors=2)
+    assert "cleaned up" in result.stdout.str()
+    assert active._open == []
     result.stdout.fnmatch_lines(["FAILED*test_up*", "ERROR*test_down*", "ERROR*test_loud*"], consecutive=False)
 
 

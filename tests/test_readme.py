@@ -40,9 +40,13 @@ def run(folder: Path, *command: str, **environment: str) -> subprocess.Completed
 def test_the_ten_lines_record_once_and_replay_even_when_pasted_twice(tmp_path):
     (tmp_path / "hello.py").write_text(block("import onetake, openai"), encoding="utf-8")
     first = run(tmp_path, "hello.py")
-    assert first.stdout.splitlines() == ["once answer 1 to: Hello? calls: 1", "none answer 1 to: Hello? calls: 1"], first
+    assert first.stdout.splitlines() == ["once answer 1 to: Hello? calls: 1", "none answer 1 to: Hello? calls: 1"], (
+        first
+    )
     second = run(tmp_path, "hello.py")
-    assert second.stdout.splitlines() == ["once answer 1 to: Hello? calls: 0", "none answer 1 to: Hello? calls: 0"], second
+    assert second.stdout.splitlines() == ["once answer 1 to: Hello? calls: 0", "none answer 1 to: Hello? calls: 0"], (
+        second
+    )
     assert len(list((tmp_path / "cassettes/hello").glob("*.json"))) == 1
 
 

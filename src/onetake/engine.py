@@ -17,6 +17,7 @@ from onetake.errors import ContractError, FormatError, NotStored, Refusal, Store
 from onetake.keeping import Keeper
 from onetake.ledger import Ledger
 from onetake.model import Entry, Repeats, Request, Response
+from onetake.printable import one_line
 from onetake.steps import Asked, Flow, Judged, Live, Policy, Replay, Wait
 from onetake.traffic import Route, looks_like_llm
 from onetake.turns import Turn
@@ -36,8 +37,11 @@ class Engine:
         elsewhere: Given a key, names other cassettes that hold it.
 
     Raises:
-        UsageError: A file that a contract watches is not there; said before anything is asked and paid for.
+        UsageError: A file that a contract watches is not there.
     """
+
+    softly = False
+    """Of all engines: True while pytest tears a test down, which stops at any error that is no `Exception`."""
 
     def __init__(
         self,
@@ -50,9 +54,8 @@ class Engine:
         on_record: Callable[[], None],
         elsewhere: Callable[[str], list[str]],
     ) -> None:
-        for contract in policy.contracts:
-            contract.ref(policy.root)
         self.policy = policy
+        self._check_watched(policy.contracts)
         self.cassette = cassette
         self.ledger = ledger
         self.closed = False
@@ -105,11 +108,14 @@ class Engine:
 
         Raises:
             Refusal: The mode forbids what it would take; the ledger has it.
+            UsageError: A file that one of *contracts* watches is not there.
         """
         if self.closed:
             raise self.refuse(misses.closed(request, self.cassette.place, self.policy))
         ask = self._same if self.policy.repeats is Repeats.SAME else self._next
         step = None
+        if contracts is not None:
+            self._check_watched(contracts)
         try:
             asked = self._identify(request, self.policy.contracts if contracts is None else contracts)
             step = ask(asked, self._turn(asked.key), flow, client)
@@ -121,12 +127,19 @@ class Engine:
         return step
 
     def judge(self, call: Live, response: Response) -> Judged:
-        """Say what an answer is, and make the entry of it. Writes nothing."""
+        """Say what an answer is, and make the entry of it. Writes nothing.
+
+        Raises:
+            NotStored: What judges (a contract's own code, a dialect) broke on this answer.
+        """
         asked, policy = call.asked, self.policy
-        judgement = gate.judge(asked.request, response, asked.contracts, keep=policy.keep, root=policy.root)
-        if judgement.kind is gate.Kind.PASS:
-            return Judged(call, response, judgement, None)
-        return Judged(call, response, judgement, interactions.entry_of(call, response, judgement, policy))
+        try:
+            judgement = gate.judge(asked.request, response, asked.contracts, keep=policy.keep, root=policy.root)
+            passes = judgement.kind is gate.Kind.PASS
+            entry = None if passes else interactions.entry_of(call, response, judgement, policy)
+        except Exception as error:  # an SDK would ask, and pay, again
+            raise self._not_stored(call, response, f"{type(error).__name__}: {error}") from error
+        return Judged(call, response, judgement, entry)
 
     def commit(self, judged: Judged, *, raising: bool = True) -> Response:
         """Keep what was judged, and end the call. Blocks until it is on disk.
@@ -149,8 +162,7 @@ class Engine:
         except ContractError as error:
             raise self.refuse(error) from None
         except (StoreError, FormatError, OSError) as error:
-            asked = misses.asked_line(judged.call.asked, self.policy)
-            refusal = self.refuse(NotStored(asked, str(error), judged.response))
+            refusal = self._not_stored(judged.call, judged.response, str(error))
             if not raising:
                 return judged.response
             raise refusal from error
@@ -167,6 +179,14 @@ class Engine:
         refusal = self.in_callers_form(refusal)
         self.ledger.write(refusal)
         return refusal
+
+    def _not_stored(self, call: Live, response: Response, why: str) -> Refusal:
+        return self.refuse(NotStored(misses.asked_line(call.asked, self.policy), one_line(why, 400), response))
+
+    def _check_watched(self, contracts: tuple[Contract, ...]) -> None:
+        """Say before anything is asked and paid for that a file which a contract watches is not there."""
+        for contract in contracts:
+            contract.ref(self.policy.root)
 
     def _identify(self, request: Request, contracts: tuple[Contract, ...]) -> Asked:
         """Find the request's key: as it came, and only where nothing has that key, scrubbed.
@@ -268,7 +288,9 @@ class Engine:
 
     def _turn(self, key: str) -> Turn:
         with self._lock:
-            return self._turns.setdefault(key, Turn())
+            if key not in self._turns:
+                self._turns[key] = Turn()
+            return self._turns[key]
 
     def _end(self, call: Live) -> bool:
         """Tell whether this is a call's one end; a stream that is read out and closed at once comes here twice."""
@@ -277,8 +299,7 @@ class Engine:
         return not ended
 
     def _kept(self, judged: Judged, *, raising: bool) -> Response:
-        entry = judged.entry
-        if entry is None:
+        if (entry := judged.entry) is None:
             return judged.response
         return self._keeper.keep(judged, entry, self._turn(entry.key), raising=raising)
 
@@ -291,4 +312,4 @@ class Engine:
 
     def in_callers_form(self, refusal: Refusal) -> Refusal:
         """Return a refusal as its thread can stand it: pool workers hang on what is no `Exception`."""
-        return refusal.as_exception() if misses.in_pool_worker() else refusal
+        return refusal.as_exception() if Engine.softly or misses.in_pool_worker() else refusal

@@ -22,17 +22,17 @@ def was_handled(error: OnetakeError) -> bool:
     """Tell whether the handler that caught an error names it, or an onetake class above it.
 
     Args:
-        error: An error that was raised at some time.
+        error: An error that was raised.
 
     Returns:
         True for `except ContractError:`, `except onetake.Refusal:`, `with pytest.raises(ContractError):` and alike,
-        and where the source cannot be read; False for `except Exception:`, `except BaseException:`, a bare `except:`
-        or an error that is still on its way. Of several handlers around the place the innermost that takes the error
-        and does not raise it again counts.
+        where the source cannot be read, and where the traceback was taken off, as `assertRaises` does; False for
+        `except Exception:`, `except BaseException:`, a bare `except:` or an error that is still on its way. Of several
+        handlers around the place the innermost that takes the error and does not raise it again counts.
     """
     trace = error.__traceback__
     if trace is None:
-        return False
+        return True
     frame, line = trace.tb_frame, trace.tb_lineno
     tree = _source(frame)
     if tree is None:

@@ -43,7 +43,7 @@ def entry_of(call: Live, response: Response, judgement: Judgement, policy: Polic
             policy.root,
             test=policy.test,
             client=call.client,
-            sdk=_sdk(asked.scrubbed),
+            sdk=_sdk(asked),
             model_asked=dialect.model_asked(asked.scrubbed) if dialect else None,
             model_served=reading.model,
         ),
@@ -122,10 +122,10 @@ def _scrubbed_violations(violations: Sequence[Violation], call: Live) -> tuple[V
     return tuple(replace(violation, found=text(violation.found)) for violation in violations)
 
 
-def _sdk(request: Request) -> str | None:
+def _sdk(asked: Asked) -> str | None:
     """Return the SDK's own name for itself, where the user agent is not the HTTP client's."""
-    agent = header(request.headers, "user-agent") or ""
-    return agent if agent and not agent.lower().startswith(("python-", "python/")) else None
+    agent = header(asked.request.headers, "user-agent") or ""
+    return asked.scrubbing.text(agent) if agent and not agent.lower().startswith(("python-", "python/")) else None
 
 
 def _metrics(call: Live, judgement: Judgement) -> Mapping[str, Any]:

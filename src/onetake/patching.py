@@ -32,10 +32,11 @@ def install() -> None:
     Raises:
         AdapterError: A client is installed in a version that its adapter does not know.
     """
+    names = _adapters()  # before the finder stands: it asks for them at every import, also at those that this makes
     with _lock:
         if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
             sys.meta_path.insert(0, _Finder())
-    for name in _adapters():
+    for name in names:
         if name in sys.modules:
             # Through the import system, which waits for a module that another thread is just importing.
             _patch(importlib.import_module(name))

@@ -15,12 +15,14 @@ from typing import Any
 import pytest
 
 from onetake import active, modes, scopes
-from onetake.errors import OnetakeError, UsageError
+from onetake.engine import Engine
+from onetake.errors import OnetakeError, Refusal, UsageError
 from onetake.model import Mode
 from onetake.pytest_reports import SECTION, RunningTest
 from onetake.session import Options, Session
 from onetake.settings import Settings, load_settings, parse_mode
 from onetake.stores.naming import folder_name
+from onetake.tracebacks import end_at_callers_line, family
 
 _MODES = ("none", "once", "new_episodes", "all", "off", "replay", "rewrite")
 _OTHERS = ("recording", "cassetter")
@@ -102,13 +104,30 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     return result
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Generator[None, object, object]:
+    """Have refusals raised as `Exception`s, so that the finalizers of all other fixtures still run."""
+    Engine.softly = True
+    try:
+        return (yield)
+    finally:
+        Engine.softly = False
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Keep what a test recorded once its call has passed by pytest's own word, and say what became of the rest."""
-    report = yield
     test = item.stash.get(_running, None)
+    shown = {
+        *(family(call.excinfo.value) if call.excinfo else ()),
+        *(test.session.refusals if test is not None else ()),
+    }
+    for error in shown:
+        if isinstance(error, Refusal):
+            end_at_callers_line(error)
+    report = yield
     if test is not None:
         test.see(report)
         if report.when == "teardown":

@@ -72,6 +72,7 @@ class RunningTest:
         if report.when == "call" or report.failed:
             self._say_pending(report)
         if report.when == "teardown":
+            self.session.close()  # where another fixture kept ours from being torn down
             self._open = None
 
     def _bring_up_refusals(self, report: pytest.TestReport) -> None:

@@ -33,7 +33,7 @@ def respx_takes(client: str, request: Any) -> bool:
     for router in _routers(client):
         asked = True
         for route in router.routes:
-            if route.pattern.match(request):
+            if route.pattern is None or route.pattern.match(request):
                 return not route.is_pass_through
     return asked
 

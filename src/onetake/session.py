@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ from onetake.scrub import Scrubber
 from onetake.settings import KeyRules, MaxAge, Settings, key_rules, parse_max_age, parse_setting
 from onetake.steps import Policy
 from onetake.stores.directory import DirectoryStore
+from onetake.tracebacks import family
 from onetake.traffic import Traffic
 
 
@@ -170,7 +171,7 @@ class Session:
             return
         if error is None:
             raise self._engine.in_callers_form(left[0])
-        if not any(part in left for part in _family(error)):
+        if not any(part in left for part in family(error)):
             error.add_note(f"onetake refused {len(left)} call{'s' if len(left) != 1 else ''}; the first: {left[0]}")
 
     @property
@@ -242,19 +243,6 @@ class Session:
 
 def _nothing() -> None:
     """Do nothing: a test's entries wait in the pending store, so its cassette is never half made."""
-
-
-def _family(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error, what it was raised from or during, and the members of groups: all that a traceback shows."""
-    seen: set[int] = set()
-    waiting = [error]
-    while waiting:
-        one = waiting.pop()
-        if id(one) not in seen:
-            seen.add(id(one))
-            yield one
-            members = one.exceptions if isinstance(one, BaseExceptionGroup) else ()
-            waiting += [part for part in (one.__cause__, one.__context__, *members) if part is not None]
 
 
 def _place(folder: Path, settings: Settings) -> str:

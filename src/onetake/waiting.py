@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from onetake.steps import Flow
@@ -38,7 +39,7 @@ async def awaited(future: Future[None]) -> None:
 
 
 async def in_thread(call: Callable[..., T], *args: Any) -> T:
-    """Run a blocking call in a thread of its own; once begun it ends, whatever becomes of the caller.
+    """Run a blocking call in a thread of its own, and wait for its end even if the caller is cancelled meanwhile.
 
     Of its own: the loop's threads may all be taken by callers that wait for just this call.
     """
@@ -51,7 +52,14 @@ async def in_thread(call: Callable[..., T], *args: Any) -> T:
     future = pool.submit(call, *args)
     pool.shutdown(wait=False)
     asyncio = sys.modules["asyncio"]
-    finished: T = await asyncio.shield(asyncio.wrap_future(future))
+    ending = asyncio.wrap_future(future)
+    try:
+        finished: T = await asyncio.shield(ending)
+    except asyncio.CancelledError:
+        while not ending.done():
+            with suppress(asyncio.CancelledError):  # anyio cancels again and again
+                await asyncio.wait([ending])
+        raise
     return finished
 
 

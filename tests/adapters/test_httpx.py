@@ -10,7 +10,6 @@ import httpx2
 
 from onetake.testing import AdapterConformance, Answer
 
-
 _TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # made once: loading the roots takes longer than most tests
 
 
@@ -23,7 +22,10 @@ class _OfItsShape(AdapterConformance):
 
     @contextmanager
     def stream(self, method, url, *, headers, body):
-        with self.module.Client(verify=_TLS) as client, client.stream(method, url, headers=headers, content=body) as response:
+        with (
+            self.module.Client(verify=_TLS) as client,
+            client.stream(method, url, headers=headers, content=body) as response,
+        ):
             yield response.iter_bytes()
 
     async def asend(self, method, url, *, headers, body):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import gc
 import json
 import ssl
@@ -12,10 +11,9 @@ from dataclasses import replace
 
 import httpx
 import httpx2
+import pydantic
 import pytest
-import respx
 
-from onetake.errors import AdapterError, InteractionNotFound
 from onetake.testing.provider import bytes_reply, openai_chat, openai_stream
 
 _TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -234,33 +232,31 @@ def test_an_unreachable_provider_is_the_clients_own_error(module, url, provider,
 
 
 def test_a_cancelled_keep_is_finished_all_the_same(module, url, provider, session):
-    """Cancelled while its answer is being written: it is kept, once, although the client then closes the body."""
+    """Cancelled while its answer is being judged: it is kept, once, although the client then closes the body."""
+    begun, go = threading.Event(), threading.Event()
+
+    class Slow(pydantic.BaseModel):
+        n: int
+
+        @pydantic.field_validator("n")
+        @classmethod
+        def checked(cls, value):
+            begun.set()
+            assert go.wait(20)
+            return value
 
     async def main():
         async with _unsync(module) as client, client.stream("POST", url, json=_body("x", stream=True)) as response:
-            stream = response.stream
-            while not hasattr(stream, "passage"):
-                stream = stream._stream
-            kept, go = stream.passage.keep, threading.Event()
-            begun = asyncio.Event()
-            loop = asyncio.get_running_loop()
-
-            def slow(ending):
-                loop.call_soon_threadsafe(begun.set)
-                go.wait()
-                kept(ending)
-
-            stream.passage.keep = slow
             task = asyncio.create_task(_drain(response))
-            await begun.wait()
+            assert await asyncio.to_thread(begun.wait, 20)
             task.cancel()
-            await asyncio.wait([task])
-            stream.passage.keep = kept
             go.set()
+            await asyncio.wait([task])
             assert task.cancelled()
 
-    with session("once") as opened:
-        asyncio.run(main())
+    provider.script([openai_stream('{"n": 1}')])
+    with session("once", contract=Slow) as opened:
+        asyncio.run(asyncio.wait_for(main(), 20))
     assert [(entry.verdict, entry.ordinal) for entry in opened.recorded] == [("good", 0)]
 
 
@@ -269,100 +265,17 @@ async def _drain(response):
         pass
 
 
-def _using(using):
-    return respx.mock(using=using, assert_all_called=False)
-
-
-def test_br_084_respx_below_us_is_named(url, session):
-    with session("once") as opened, _using("httpcore") as router:
-        router.post(url).respond(200, json={"made": "up"})
-        with opened.expect_refusal() as expected, _client(httpx) as client:
-            client.post(url, json=_body("who answers?"))
-    assert isinstance(expected.refusals[0], InteractionNotFound)
-    assert "respx and onetake are both active" in str(expected.refusals[0])
-    assert opened.recorded == ()
-
-
-def test_br_084_respx_below_us_is_named_at_replay_too(url, provider, session):
-    async def post():
-        async with _unsync(httpx) as client:
-            await client.post(url, json=_body("who answers?"))
-
-    with session("once"):
-        asyncio.run(post())
-    with session("none") as opened, _using("httpcore") as router, opened.expect_refusal():
-        router.post(url).respond(200)
-        asyncio.run(post())
-    assert opened.played == ()
-
-
-def test_br_084_respx_over_us_is_named_at_the_end(url, session):
-    with _using("httpx") as router, pytest.raises(AdapterError, match=r"respx .*and onetake are both active"):
-        router.post(url).respond(200)
-        with session("once"), _client(httpx) as client:
-            client.post(url, json=_body("who answers?"))
-
-
-@pytest.mark.parametrize("using", ["httpcore", "httpx"])
-def test_respx_that_passes_the_call_through_is_no_rival(url, provider, session, using):
-    with session("once") as opened, _using(using) as router, _client(httpx) as client:
-        router.post(url).pass_through()
-        client.post(url, json=_body("who answers?"))
-    assert len(opened.recorded) == provider.count == 1
-
-
-def test_respx_on_httpx_is_no_rival_of_httpx2(url, provider, session):
-    with session("once") as opened, _using("httpcore"), _client(httpx2) as client:
-        client.post(url, json=_body("who answers?"))
-    assert len(opened.recorded) == 1
-
-
-def test_br_084_pytest_httpx_is_named_at_the_end(module, url, session, monkeypatch):
-    """It replaces the method that we hook, by a function of its own module."""
-
-    def mocked(self, request):
-        return module.Response(200, json={"made": "up"})
-
-    mocked.__module__ = "pytest_httpx._httpx_internals"
-    with session("once"), _client(module) as client, pytest.MonkeyPatch.context():
-        pass
-    with (
-        pytest.raises(AdapterError, match=r"pytest-httpx \(on httpx2?\) and onetake"),
-        session("none", "mocked"),
-        _client(module) as client,
-    ):
-        monkeypatch.setattr(module.HTTPTransport, "handle_request", mocked)
-        client.post(url, json=_body("who answers?"))
-
-
-def test_instrumentation_over_us_is_no_rival(module, url, provider, session, monkeypatch):
-    with session("once") as opened, _client(module) as client:
-        hooked = module.HTTPTransport.handle_request
-
-        @functools.wraps(hooked)
-        def traced(self, request):
-            return hooked(self, request)
-
-        monkeypatch.setattr(module.HTTPTransport, "handle_request", traced)
-        client.post(url, json=_body("traced"))
-    with session("none") as opened, _client(module) as client:
-        client.post(url, json=_body("traced"))
-    assert len(opened.played) == provider.count == 1
-
-
-def test_a_patch_that_was_taken_away_is_put_back(module, url, provider, session, monkeypatch):
-    original = module.HTTPTransport.handle_request
-    while hasattr(original, "__wrapped__"):
-        original = original.__wrapped__
-    monkeypatch.setattr(module.HTTPTransport, "handle_request", original)
-    with session("once") as opened, _client(module) as client:
-        client.post(url, json=_body("still there?"))
-    assert len(opened.recorded) == 1
-
-
 def test_a_web_socket_body_is_never_read_whole(module, url, provider, session):
     """A 101 has no end: under `same` its body must not be waited for."""
-    provider.script([replace(openai_chat("x"), status=101, pieces=(), framing="close")])
-    with session("once", repeats="same"), _client(module, timeout=5) as client:
-        with client.stream("POST", url, json=_body("upgrade")) as response:
-            assert response.status_code == 101
+    upgrade = {"connection": "upgrade", "upgrade": "websocket"}
+    open_end = replace(openai_chat("x"), status=101, headers=tuple(upgrade.items()), pieces=(b"", b""), hold_before=1)
+    never = threading.Event()
+    provider.script([replace(open_end, hold=never)])
+    with (
+        session("once", repeats="same") as opened,
+        _client(module, timeout=5) as client,
+        client.stream("POST", url, json=_body("upgrade"), headers=upgrade) as response,
+    ):
+        assert response.status_code == 101
+        assert "network_stream" in response.extensions
+    assert opened.recorded == ()

@@ -59,7 +59,7 @@ def test_br_033_the_prompt_decides_and_an_unseen_one_misses(inner, provider):
     inner.write("test_it.py", asks("C"))
     result = inner()
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(['*nearest: cassettes/test_it/test_it/*', '*asked "C", stored "A"*'])
+    result.stdout.fnmatch_lines(["*nearest: cassettes/test_it/test_it/*", '*asked "C", stored "[AB]"*'])
     assert provider.count == 2
 
 
@@ -69,7 +69,7 @@ def test_br_047_049_a_request_asked_once_too_often_says_so_and_stays_at_home(inn
     inner.write("test_it.py", asks("x", "x"))
     result = inner()
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*asked once more than it was recorded (1 time recorded)*", '*repeats = "same"*'])
+    result.stdout.fnmatch_lines(["*this request was asked twice and recorded once*", '*repeats = "same"*'])
     assert provider.count == 1
 
 
@@ -95,7 +95,9 @@ def test_br_051_a_miss_never_goes_live_in_a_finished_cassette(inner, provider, m
 def test_br_143_two_equal_new_requests_are_two_calls_and_two_entries(inner, provider):
     inner.write("test_it.py", asks("old"))
     inner("--record-mode=once").assert_outcomes(passed=1)
-    inner.write("test_it.py", asks("old", "new", "new", then="assert got[1:] == ['answer 2 to: new', 'answer 3 to: new']"))
+    inner.write(
+        "test_it.py", asks("old", "new", "new", then="assert got[1:] == ['answer 2 to: new', 'answer 3 to: new']")
+    )
     inner("--record-mode=new_episodes").assert_outcomes(passed=1)
     assert provider.count == len(inner.files("cassettes")) == 3
     inner().assert_outcomes(passed=1)
@@ -111,7 +113,9 @@ def test_br_144_recording_all_anew_replaces_and_leaves_no_stale_answer(inner, pr
     (entry,) = inner.files("cassettes")
     assert '"new x"' in (inner.path / entry).read_text()
     trash = inner.files(".onetake/trash/cassettes/test_it/test_it")
-    assert sorted(word for name in trash for word in ("old y", "old x again") if word in (inner.path / name).read_text()) == [
+    assert sorted(
+        word for name in trash for word in ("old y", "old x again") if word in (inner.path / name).read_text()
+    ) == [
         "old x again",
         "old y",
     ]
@@ -141,7 +145,7 @@ def test_an_entry_whose_new_answer_was_an_error_is_not_trashed(inner, provider):
     inner.write("test_it.py", asks("x"))
     inner("--record-mode=once").assert_outcomes(passed=1)
     before = inner.files("cassettes")
-    provider.script([text_reply(500, "down")])
+    provider.script([text_reply("down", 500)])
     inner.write("test_it.py", asks(then="pytest.raises(Exception, ask, 'x')"))
     inner("--record-mode=all").assert_outcomes(passed=1)
     assert inner.files("cassettes") == before
@@ -173,7 +177,8 @@ def test_br_114_an_answer_cut_by_length_is_no_good_entry_under_a_contract(inner,
         "test_it.py",
         "from pathlib import Path\nimport onetake\n"
         + asks(
-            then="with pytest.raises(onetake.ContractError) as caught: ask('x')\n    assert caught.value.kind == 'length'",
+            then="with pytest.raises(onetake.ContractError) as caught: ask('x')\n"
+            "    assert caught.value.kind == 'length'",
             marker="contract=Path('schema.json')",
         ),
     )
@@ -218,7 +223,9 @@ def test_br_112_no_piece_of_a_secret_is_said(inner, monkeypatch, caplog, mode):
     monkeypatch.setenv("ONETAKE_DEBUG", "1")
     _asks_with_a_secret(inner, SECRET)
     # The client's own log line names the whole URL; it is not ours to mend.
-    result = inner(f"--record-mode={mode}", "-s", "-vv", "--log-level=DEBUG", "-o", "log_cli=true", "--log-disable=httpx")
+    result = inner(
+        f"--record-mode={mode}", "-s", "-vv", "--log-level=DEBUG", "-o", "log_cli=true", "--log-disable=httpx"
+    )
     said = result.stdout.str() + result.stderr.str()
     pieces = {SECRET[at : at + 6] for at in range(8, len(SECRET) - 6)}
     assert not [piece for piece in pieces if piece in said]

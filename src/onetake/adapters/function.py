@@ -6,7 +6,7 @@ import functools
 import inspect
 import json
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 from contextlib import aclosing, closing
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,7 +27,7 @@ from onetake.errors import UsageError
 from onetake.misses import left_early
 from onetake.model import Cut, Entry, Request, Response
 from onetake.passage import is_interrupted
-from onetake.steps import Flow, Live, Replay, Wait
+from onetake.steps import Flow, Live, Policy, Replay, Wait
 
 F = TypeVar("F", bound=Callable[..., Any])
 _CLIENT = "function"
@@ -81,6 +81,7 @@ class _Asking:
         self.function = function
         self._contract = contract
         self._url = f"function:{name}"
+        self._made: tuple[Policy, tuple[Contract, ...]] | None = None
 
     def engine(self) -> Engine | None:
         """Return the engine that answers here, None where the function is just called."""
@@ -133,7 +134,10 @@ class _Asking:
     def _contracts(self, engine: Engine) -> tuple[Contract, ...] | None:
         if self._contract is None:
             return None
-        return as_contracts(self._contract, root=engine.policy.root, declared=engine.policy.declared)
+        policy = engine.policy
+        if self._made is None or self._made[0] is not policy:  # a type's schema takes milliseconds
+            self._made = policy, as_contracts(self._contract, root=policy.root, declared=policy.declared)
+        return self._made[1]
 
 
 def _called(asks: _Asking) -> Callable[..., Any]:
@@ -177,7 +181,7 @@ def _awaited(asks: _Asking) -> Callable[..., Any]:
 
 
 def _stream(asks: _Asking) -> Callable[..., Any]:
-    def stream(*args: Any, **kwargs: Any) -> Iterator[Any]:
+    def stream(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
         engine = asks.engine()
         if engine is None:
             return (yield from asks.function(*args, **kwargs))
@@ -235,7 +239,7 @@ def _async_stream(asks: _Asking) -> Callable[..., Any]:
     return async_stream
 
 
-def _inside_each(values: Any) -> Iterator[Any]:
+def _inside_each(values: Any) -> Generator[Any]:
     """Yield what a generator yields; its steps, and only they, are part of the live call."""
     with closing(values):
         while True:

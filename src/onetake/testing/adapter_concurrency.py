@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -196,7 +197,12 @@ class AtOnce(Calls):
 
     def _released(self, provider: Provider, go: threading.Event, call: Callable[[], Any]) -> Any:
         """Let the held answer go once its request has arrived."""
-        releasing = threading.Thread(target=lambda: (provider.wait_for(1), go.set()))
+
+        def release() -> None:
+            provider.wait_for(1)
+            go.set()
+
+        releasing = threading.Thread(target=release)
         releasing.start()
         try:
             return call()
@@ -208,8 +214,6 @@ class AtOnce(Calls):
 
 
 def _words(asked: Ask) -> str:
-    import json
-
     said: str = json.loads(asked.body)["messages"][0]["content"]
     return said
 

@@ -51,8 +51,13 @@ class Streaming(Calls):
         assert [entry.verdict for entry in session.recorded] == ["good"]
         provider.close()
         one_by_one: list[bytes] = []
+
+        def note(body: bytes) -> bool:
+            one_by_one.append(body)
+            return False
+
         with self.session("none"):
-            again = self.read(colour, asked, lambda body: bool(one_by_one.append(body)))
+            again = self.read(colour, asked, note)
         assert again == first
         assert len(one_by_one) == len(_events(first)) == 13, "a replay gives event by event, not one lump"
 
@@ -98,9 +103,7 @@ class Streaming(Calls):
             assert self.read(colour, asked) == first
 
     @pytest.mark.parametrize("reset", [False, True], ids=["short", "reset"])
-    def test_br_063_a_broken_body_is_the_clients_own_error(
-        self, colour: str, provider: Provider, reset: bool
-    ) -> None:
+    def test_br_063_a_broken_body_is_the_clients_own_error(self, colour: str, provider: Provider, reset: bool) -> None:
         asked = ask(provider, "break off", stream=True)
         reply = openai_stream("one two three four")
         broken = replace(reply, cut_after=len(b"".join(reply.pieces[:3])) + 10, reset=reset)
@@ -120,10 +123,17 @@ class Streaming(Calls):
         asked = ask(provider, "break off", stream=True)
         reply = openai_stream("one two three four")
         provider.script([replace(reply, cut_after=len(b"".join(reply.pieces[:3])) + 10)])
-        bodies: list[bytes] = [b"", b""]
-        for number, mode in enumerate(("once", "none")):
+        bodies: list[bytes] = []
+        for mode in ("once", "none"):
+            came: list[bytes] = []
+
+            def note(body: bytes, came: list[bytes] = came) -> bool:
+                came.append(body)
+                return False
+
             with self.session(mode, keep=["cut"]), pytest.raises(self.read_error):
-                self.read(colour, asked, lambda body, n=number: bool(bodies.__setitem__(n, body)))
+                self.read(colour, asked, note)
+            bodies.append(came[-1])
             provider.close()
         assert count(bodies[1]) == 3
         assert bodies[1].startswith(bodies[0])

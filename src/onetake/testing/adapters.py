@@ -1,4 +1,4 @@
-"""What every adapter of an HTTP client must do. Subclass `AdapterConformance` in your tests and say how to call yours."""
+"""What every adapter of an HTTP client must do: subclass `AdapterConformance` and say how your client is called."""
 
 from __future__ import annotations
 

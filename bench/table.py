@@ -1,0 +1,76 @@
+"""The results as Markdown tables."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+NOT_MEASURED = "n/a"
+
+
+def markdown(results: dict[str, Any]) -> str:
+    """Return the tables of the parts that were measured, with the machine and the day."""
+    parts = {"replay": _replay, "key": _key, "import": _import, "recording": _recording}
+    head = f"{results['day']}, {results['machine']}."
+    return "\n\n".join([head, *(parts[name](rows) for name, rows in results.items() if name in parts)]) + "\n"
+
+
+def machine() -> dict[str, str]:
+    """Return the facts that figures depend on."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    return {
+        "day": datetime.now(UTC).date().isoformat(),
+        "machine": f"{cores} cores, {platform.system()} {platform.machine()}, {python}",
+    }
+
+
+def _replay(rows: Sequence[dict[str, Any]]) -> str:
+    names = ("onetake", "vcrpy", "cassetter")
+    head = ["entries", "body", "bare client, µs", *(f"{name}, × bare" for name in names)]
+    calls = [
+        [*_case(row), row["call_us"]["bare"], *(row["times_bare"].get(name, NOT_MEASURED) for name in names)]
+        for row in rows
+    ]
+    opening = [[*_case(row), *(row["open_ms"].get(name, NOT_MEASURED) for name in names)] for row in rows]
+    return "\n\n".join(
+        [
+            "### Replay of one call through httpx",
+            _table(head, calls),
+            "### Opening a cassette and the first call, ms",
+            _table(["entries", "body", *names], opening),
+        ]
+    )
+
+
+def _case(row: dict[str, Any]) -> list[Any]:
+    return [f"{row['entries']:,}", f"{row['body'] // 1000} KB" + (", many messages" if row["shape"] == "many" else "")]
+
+
+def _key(rows: Sequence[dict[str, Any]]) -> str:
+    cells = [
+        [f"{row['body'] // 1000} KB, {row['shape']}", row["us"]["least"], row["us"]["key"], row["times_least"]]
+        for row in rows
+    ]
+    return "### The request key\n\n" + _table(["body", "parse, sorted dump, SHA-256, µs", "key, µs", "×"], cells)
+
+
+def _import(rows: Sequence[dict[str, Any]]) -> str:
+    return "### Importing, ms\n\n" + _table(["import", "ms"], [[row["import"], row["ms"]] for row in rows])
+
+
+def _recording(rows: Sequence[dict[str, Any]]) -> str:
+    cells = [
+        [row["what"], row["live_us"], *(row["added_ms"].get(name, NOT_MEASURED) for name in ("memory", "disk"))]
+        for row in rows
+    ]
+    head = ["until", "live, µs", "recording adds without a disk, ms", "with fsync, ms"]
+    return "### Recording a call on loopback\n\n" + _table(head, cells)
+
+
+def _table(head: Sequence[Any], rows: Sequence[Sequence[Any]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)

@@ -1,0 +1,52 @@
+"""Tracebacks of refusals, as a report shows them: what belongs to an error, and where the program's own part ends."""
+
+from __future__ import annotations
+
+import sysconfig
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+
+from onetake.errors import Refusal
+
+
+def family(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error, what it was raised from or during, and the members of groups: all that a report shows."""
+    seen: set[int] = set()
+    waiting = [error]
+    while waiting:
+        one = waiting.pop()
+        if id(one) not in seen:
+            seen.add(id(one))
+            yield one
+            members = one.exceptions if isinstance(one, BaseExceptionGroup) else ()
+            waiting += [part for part in (one.__cause__, one.__context__, *members) if part is not None]
+
+
+def end_at_callers_line(refusal: Refusal) -> None:
+    """Cut a refusal's traceback behind the last line that is the program's own.
+
+    What follows are the frames of the SDK, of the client and of ours. A report shows the arguments of its last frame:
+    the request as it came, with its secrets.
+    """
+    last = first = refusal.__traceback__
+    trace = first
+    while trace is not None:
+        if _is_own(trace):
+            last = trace
+        trace = trace.tb_next
+    if last is not None:
+        last.tb_next = None
+
+
+def _is_own(trace: TracebackType) -> bool:
+    return not trace.tb_frame.f_code.co_filename.startswith(_installed())
+
+
+@cache
+def _installed() -> tuple[str, ...]:
+    """Return the folders of what is installed: the standard library, packages, and this one wherever it lies."""
+    paths = sysconfig.get_paths()
+    folders = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    return (*sorted(folders), str(Path(__file__).parent), "<frozen ")

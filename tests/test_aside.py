@@ -1,0 +1,53 @@
+"""Where things lie that are not part of a cassette."""
+
+from __future__ import annotations
+
+import pytest
+
+from onetake.aside import aside, elsewhere
+
+KEY = "0123456789abcdef" * 4
+
+
+def test_a_cassette_below_the_root_keeps_its_path(tmp_path):
+    folder = tmp_path / "tests/cassettes/test_it/test_it[a~1]"
+    assert aside(tmp_path, "pending", folder) == tmp_path / ".onetake/pending/tests/cassettes/test_it/test_it[a~1]"
+
+
+@pytest.mark.parametrize("name", ["../beside/one", "a/../../beside/one"])
+def test_a_cassette_outside_of_the_root_still_lies_in_the_roots_own_folder(tmp_path, name):
+    root = tmp_path / "root"
+    place = aside(root, "rejects", root / name)
+    assert place.parent == root / ".onetake/rejects"
+    assert place.name.startswith("one~")
+    assert place != aside(root, "rejects", root / "../other/one")
+    assert aside(root, "rejects", tmp_path / "beside/one") == place
+
+
+def _entry(folder, key=KEY):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"chat-m-{key[:16]}.json").write_text("{}")
+
+
+def test_another_cassette_that_holds_the_key_is_named_from_the_root(tmp_path):
+    mine = tmp_path / "cassettes/test_it/test_it[a-b]"
+    _entry(tmp_path / "cassettes/test_it/test_it[b-a]")
+    _entry(tmp_path / "cassettes/test_other/test_x")
+    _entry(tmp_path / "cassettes/test_it/no", key="f" * 64)
+    found = elsewhere(mine, KEY, tmp_path)
+    assert found == ["cassettes/test_it/test_it[b-a]", "cassettes/test_other/test_x"]
+
+
+def test_the_cassette_itself_and_its_sidecars_are_never_named(tmp_path):
+    mine = tmp_path / "cassettes/test_it/test_it"
+    _entry(mine)
+    _entry(mine / "_raw")
+    _entry(tmp_path / "cassettes/test_it/.hidden")
+    assert elsewhere(mine, KEY, tmp_path) == []
+
+
+def test_no_more_are_named_than_asked_for_and_no_folder_need_be_there(tmp_path):
+    for name in "abcde":
+        _entry(tmp_path / "cassettes" / name)
+    assert len(elsewhere(tmp_path / "cassettes/mine", KEY, tmp_path, most=2)) == 2
+    assert elsewhere(tmp_path / "nowhere/at/all", KEY, tmp_path) == []

@@ -1,0 +1,88 @@
+import threading
+from multiprocessing.pool import ThreadPool
+
+import pytest
+
+from onetake import misses
+from onetake.errors import InteractionNotFound, InteractionNotFoundInWorker
+from onetake.model import Cut, Response
+
+SECRET = "sk-proj-" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z" * 2
+
+
+def miss(talk, request):
+    with pytest.raises(InteractionNotFound) as caught:
+        talk.ask(request)
+    return caught.value
+
+
+def test_a_miss_says_what_was_asked_where_what_is_near_and_what_mends_it(direct):
+    recording = direct()
+    recording.call("list three colours", "a")
+    error = miss(direct(recording.store, "none", test="tests/test_x.py::test_a"), "list seven colours")
+    reason, asked, looked, near, mend = error.args
+    assert reason == "no interaction is stored for this request"
+    assert asked.startswith("POST https://api.openai.com/v1/chat/completions (gpt-5, 1 message, ")
+    assert looked == "cassette"
+    assert "$.messages[0].content" in near
+    assert "pytest --record-mode=new_episodes tests/test_x.py::test_a" in mend
+
+
+def test_br_044_a_turn_after_a_new_answer_names_the_message_that_differs(direct):
+    def second_turn(first_answer):
+        return direct.chat(
+            "q", history=[{"role": "assistant", "content": first_answer}, {"role": "user", "content": "?"}]
+        )
+
+    recording = direct()
+    recording.call("first", "Hello."), recording.call(second_turn("Hello."), "a")
+    direct(recording.store, "all").call("first", "Hi there!")
+    replaying = direct(recording.store, "none")
+    answer = replaying.call("first")
+    assert answer == "Hi there!"
+    assert '$.history[0].content: asked "Hi there!", stored "Hello."' in str(miss(replaying, second_turn(answer)))
+
+
+def test_an_empty_cassette_says_so(direct):
+    error = miss(direct(mode="none"), "q")
+    assert error.args[2:4] == ("cassette (empty)", "")
+
+
+@pytest.mark.parametrize("sealed", ["none", "replay"])
+def test_a_sealed_program_is_told_to_unset_it_first(direct, monkeypatch, sealed):
+    monkeypatch.setenv("ONETAKE_MODE", sealed)
+    assert miss(direct(mode="none"), "q").args[4].startswith("unset ONETAKE_MODE first")
+
+
+def test_no_secret_is_in_a_miss(direct):
+    recording = direct()
+    recording.call("q", "a")
+    asked = direct.chat(f"my key is {SECRET}", headers=(("authorization", f"Bearer {SECRET}"),))
+    error = miss(direct(recording.store, "none"), asked)
+    assert SECRET[8:20] not in str(error)
+    assert "[openai key 1]" in str(error)
+
+
+def test_other_cassettes_that_hold_the_key_are_named(direct):
+    talk = direct(mode="none")
+    talk.engine._elsewhere = lambda key: ["cassettes/b"]
+    assert "the same request is stored in cassettes/b" in str(miss(talk, "q"))
+
+
+def test_a_stream_that_was_left_says_where_it_ends(direct):
+    talk = direct()
+    talk.answer(talk.ask("q"), Response(200, (("content-type", "text/event-stream"),), b"data: 1\n\n", cut=Cut.LEFT))
+    error = misses.left_early(talk.entries()[0], talk.engine.policy)
+    assert error.args[0] == "the stream ends here: when it was recorded its caller left after 9 bytes"
+
+
+def test_only_the_workers_of_multiprocessings_pools_get_the_twin(direct):
+    talk = direct(mode="none")
+    with ThreadPool(1) as pool, pytest.raises(InteractionNotFoundInWorker):
+        pool.apply_async(talk.ask, ("q",)).get(timeout=20)
+    assert [type(line) for line in talk.ledger.open] == [InteractionNotFoundInWorker]
+    found = []
+    thread = threading.Thread(target=lambda: found.append(misses.in_pool_worker()))
+    thread.start()
+    thread.join()
+    assert (found, misses.in_pool_worker()) == ([False], False)

@@ -1,0 +1,84 @@
+"""The order of precedence, without pytest."""
+
+from __future__ import annotations
+
+import pytest
+
+from onetake import modes
+from onetake.errors import UsageError
+from onetake.model import Mode
+
+
+@pytest.fixture
+def outside(monkeypatch):
+    """An environment that says nothing: neither pytest nor CI."""
+    for name in ("CI", "ONETAKE_MODE"):
+        monkeypatch.delenv(name, raising=False)
+    yield monkeypatch
+    modes.set_flag(None)
+
+
+def leave_pytest(monkeypatch):
+    """Take away what pytest sets; it sets it anew at the start of each phase, so a fixture cannot."""
+    for name in ("PYTEST_VERSION", "PYTEST_CURRENT_TEST"):
+        monkeypatch.delenv(name, raising=False)
+
+
+# flag, code, environment, settings: each row drops the one that decided the row above.
+ORDER = [
+    ("all", "once", "none", "off", Mode.NONE),
+    ("all", "once", "replay", "off", Mode.NONE),
+    ("all", "once", "new_episodes", "off", Mode.ALL),
+    (None, "rewrite", "new_episodes", "off", Mode.ALL),
+    (None, None, "new_episodes", "off", Mode.NEW_EPISODES),
+    (None, None, "", "off", Mode.OFF),
+    (None, None, "", None, Mode.ONCE),
+]
+
+
+@pytest.mark.parametrize(("flag", "code", "environment", "settings", "wanted"), ORDER)
+def test_the_first_that_says_anything_holds(outside, flag, code, environment, settings, wanted):
+    leave_pytest(outside)
+    outside.setenv("ONETAKE_MODE", environment)
+    modes.set_flag(Mode(flag) if flag else None)
+    assert modes.resolve(code, Mode(settings) if settings else None, Mode.ONCE) is wanted
+
+
+@pytest.mark.parametrize("value", ["true", "1", "yes", "True", "github"])
+def test_ci_seals_where_nobody_says_anything(outside, value):
+    leave_pytest(outside)
+    outside.setenv("CI", value)
+    assert modes.resolve(None, None, Mode.ONCE) is Mode.NONE
+    assert modes.resolve("once", None, Mode.ONCE) is Mode.ONCE
+
+
+@pytest.mark.parametrize("value", ["", "0", "false", "FALSE"])
+def test_a_ci_that_is_denied_does_not_seal(outside, value):
+    leave_pytest(outside)
+    outside.setenv("CI", value)
+    assert modes.resolve(None, None, Mode.ONCE) is Mode.ONCE
+
+
+@pytest.mark.parametrize("name", ["PYTEST_VERSION", "PYTEST_CURRENT_TEST"])
+def test_pytest_seals_in_every_version(outside, name):
+    leave_pytest(outside)
+    outside.setenv(name, "x")
+    assert modes.under_pytest()
+    assert modes.resolve(None, None, Mode.NEW_EPISODES) is Mode.NONE
+
+
+def test_a_mode_of_the_enum_is_as_good_as_its_word(outside):
+    assert modes.resolve(Mode.ALL, None, Mode.ONCE) is Mode.ALL
+
+
+@pytest.mark.parametrize("code", ["nonne", "", 3, True])
+def test_what_is_no_mode_is_refused(outside, code):
+    with pytest.raises(UsageError, match="mode"):
+        modes.resolve(code, None, Mode.ONCE)
+
+
+def test_a_wrong_word_in_the_environment_is_refused_even_beside_a_flag(outside):
+    outside.setenv("ONETAKE_MODE", "nonne")
+    modes.set_flag(Mode.ALL)
+    with pytest.raises(UsageError, match="did you mean 'none'"):
+        modes.resolve(None, None, Mode.ONCE)
