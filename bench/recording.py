@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -38,7 +37,7 @@ def measure(folder: Path, *, calls: int, count: int) -> list[dict[str, Any]]:
         first = rounds(
             {name: lambda way=way: _firsts(provider, way, numbers, each) for name, way in ways.items()}, count
         )
-    return [_row("call", whole), _row("first token", first)]
+    return [_row("the whole answer", whole), _row("the first token", first)]
 
 
 @contextmanager

@@ -103,7 +103,7 @@ def inner(pytester, provider, monkeypatch):
         found = (pytester.path / under).rglob("*.json")
         return sorted(path.relative_to(pytester.path).as_posix() for path in found)
 
-    run.write, run.files, run.path = write, files, pytester.path
+    run.write, run.files, run.path, run.syspathinsert = write, files, pytester.path, pytester.syspathinsert
     write("pytest.ini", "[pytest]\npythonpath = .\nasyncio_default_fixture_loop_scope = function\n")
     write("asking.py", _ASKING)
     return run
@@ -129,7 +129,16 @@ class Direct:
     said = staticmethod(said)
 
     def __init__(
-        self, store=None, mode="new_episodes", *, rejects=None, being_made=True, pending=None, on_record=None, **policy
+        self,
+        store=None,
+        mode="new_episodes",
+        *,
+        rejects=None,
+        being_made=True,
+        pending=None,
+        on_record=None,
+        elsewhere=(),
+        **policy,
     ):
         self.store = MemoryStore("cassette") if store is None else store
         self.rejects = MemoryStore("rejects") if rejects is None else rejects
@@ -143,7 +152,7 @@ class Direct:
             self.ledger,
             being_made=lambda: being_made,
             on_record=on_record or (lambda: None),
-            elsewhere=lambda key: [],
+            elsewhere=lambda key: list(elsewhere),
         )
 
     def ask(self, request, who="one", may_wait=True):

@@ -1,4 +1,6 @@
+import gzip
 from dataclasses import replace
+from random import Random
 
 import pytest
 
@@ -84,6 +86,15 @@ def test_br_095_nothing_that_still_holds_a_secret_is_written_by_any_way(tmp_path
             write(bad)
         assert SECRET[8:20] not in str(caught.value)
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("size", [0, 4000], ids=["in the file", "in a sidecar"])
+def test_a_secret_inside_a_compressed_body_is_not_written(size):
+    store = MemoryStore()
+    body = gzip.compress(SECRET.encode() + Random(7).randbytes(size))
+    with pytest.raises(SecretLeftError):
+        Cassette(store).add(replace(make(), response=Response(200, (), body)))
+    assert (list(store.names()), list(store.side_names())) == ([], [])
 
 
 def test_an_entry_waits_in_the_pending_store_until_it_is_promoted(tmp_path):

@@ -10,7 +10,7 @@ import pytest
 from onetake.decide import Action, Found, decide
 from onetake.model import Mode
 
-COLUMNS = "valid stale absent exhausted unreadable unkept expired pending".split()
+COLUMNS = ["valid", "stale", "absent", "exhausted", "unreadable", "unkept", "expired", "pending"]
 ROWS = {
     (Mode.NONE, False): "replay refuse refuse refuse refuse refuse refuse refuse",
     (Mode.NONE, True): "replay refuse refuse refuse refuse refuse refuse refuse",

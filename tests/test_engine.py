@@ -1,20 +1,15 @@
 from dataclasses import replace
-from datetime import date
 
 import pytest
 
 from onetake.contract import Contract
-from onetake.errors import InteractionNotFound, UnreadableEntry, UsageError
-from onetake.key import Keyer
+from onetake.errors import InteractionNotFound, UsageError
 from onetake.model import Cut, Request, Response
-from onetake.scrub import Scrubber
-from onetake.settings import KeyRules, ScrubRules
 from onetake.steps import Flow, Live
 from onetake.stores.memory import MemoryStore
 from onetake.traffic import Traffic
 
 SECRET = "sk-proj-" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z" * 2
-OTHER = "sk-proj-" + "Zy9xWv6uTs3rQp0oNm7lKj4iHg1fEd8c" * 2
 
 
 def test_what_was_recorded_is_replayed(direct):
@@ -212,104 +207,6 @@ def test_a_call_after_the_sessions_end_is_refused_in_its_name(direct):
     with pytest.raises(InteractionNotFound, match="the session on cassette has ended"):
         talk.ask("q")
     assert len(talk.ledger.open) == 1
-
-
-def test_br_098_requests_that_differ_only_in_secrets_share_an_entry(direct):
-    def asked(key):
-        return direct.chat(f"is {key} valid?", headers=(("authorization", f"Bearer {key}"),))
-
-    recording = direct()
-    recording.call(asked(SECRET), "yes")
-    replaying = direct(recording.store, "none", repeats="same")
-    assert [replaying.call(asked(key)) for key in (SECRET, OTHER)] == ["yes", "yes"]
-    with pytest.raises(InteractionNotFound):
-        replaying.ask(direct.chat("is that valid?"))
-
-
-def test_a_hit_needs_no_scrubbing(direct):
-    def asked(key):
-        return direct.chat("correct-horse-battery", headers=(("authorization", f"Bearer {key}"),))
-
-    recording = direct()
-    recording.call(asked("another-password-12"), "a")
-    # Scrubbed, this request would lose its own password from its text and have another key.
-    assert direct(recording.store, "none").call(asked("correct-horse-battery")) == "a"
-
-
-def test_an_entry_of_the_request_as_it_came_is_found_under_rules_that_are_younger(direct):
-    recording = direct()
-    recording.call("badge 4711", "old")
-    ruled = {"scrubber": Scrubber(ScrubRules(patterns=("badge [0-9]{4}",)))}
-    assert direct(recording.store, "none", **ruled).call("badge 4711") == "old"
-    again = direct(recording.store, "all", **ruled)
-    assert again.call("badge 4711", "new") == "new"
-    assert b"4711" not in recording.store.get(again.engine.recorded[0].key, 0)
-    assert direct(recording.store, "none", **ruled).call("badge 4711") == "new"
-
-
-def test_an_entry_of_another_day_is_found_where_the_date_does_not_count(direct):
-    keyer = Keyer(KeyRules(volatile=("today",)))
-    then, today = date(2020, 2, 29), keyer.today()[0]
-    recording = direct(keyer=keyer)
-    recording.call(f"today is {today.isoformat()}", "a")
-    (entry,) = recording.entries()
-    old = direct.chat(f"today is {then.isoformat()}")
-    assert keyer.key(old, (then,)) == entry.key
-    aged = replace(entry, request=old, key_spec=replace(entry.key_spec, rules=keyer.spec((then,))))
-    recording.engine.cassette.put(aged)
-    assert direct(recording.store, "none", keyer=keyer).call(f"today is {today.isoformat()}") == "a"
-
-
-def test_a_request_keeps_its_day_when_midnight_passes_before_its_answer(direct):
-    keyer = Keyer(KeyRules(volatile=("today",)))
-    yesterday = date(2020, 2, 29)
-    recording = direct(keyer=keyer)
-    step = recording.ask("on 2020-02-29")
-    step.asked.days = (yesterday,)
-    step.asked.key = keyer.key(step.asked.request, (yesterday,))
-    recording.answer(step, "a")
-    (entry,) = recording.entries()
-    assert (entry.key, entry.key_spec.rules["today"]) == (step.asked.key, ["2020-02-29"])
-
-
-def test_an_edited_request_is_unreadable_and_never_replayed(direct):
-    recording = direct()
-    recording.call("list three colours", "a")
-    (entry,) = recording.entries()
-    data = recording.store.get(entry.key, 0)
-    recording.store.replace(entry.key, 0, data.replace(b"list three", b"list seven"))
-    for mode in ("none", "once", "new_episodes"):
-        with pytest.raises(UnreadableEntry, match="no longer gives the stored key") as caught:
-            direct(recording.store, mode).ask("list three colours")
-        assert "restore the file from git" in str(caught.value)
-    assert direct(recording.store, "all").call("list three colours", "new") == "new"
-
-
-@pytest.mark.parametrize(
-    ("broken", "why"),
-    [(b"", ""), (b"<<<<<<< HEAD", ""), (b"version https://git-lfs.github.com/spec/v1\n", "")],
-    ids=["empty", "conflict", "lfs"],
-)
-def test_a_damaged_entry_is_named_and_the_others_still_load(direct, broken, why):
-    recording = direct()
-    recording.call("one", "a"), recording.call("two", "b")
-    key = recording.engine.recorded[0].key
-    recording.store.replace(key, 0, broken)
-    replaying = direct(recording.store, "new_episodes")
-    with pytest.raises(UnreadableEntry) as caught:
-        replaying.ask("one")
-    assert key[:16] in str(caught.value)
-    assert replaying.call("two") == "b"
-
-
-def test_an_entry_whose_key_rules_are_damaged_does_not_break_a_miss(direct):
-    recording = direct(keyer=Keyer(KeyRules(headers=("x-tenant",))))
-    recording.call("q", "a")
-    (entry,) = recording.entries()
-    data = recording.store.get(entry.key, 0)
-    recording.store.replace(entry.key, 0, data.replace(b'"headers": ["x-tenant"]', b'"later": ["x-tenant"]'))
-    with pytest.raises(InteractionNotFound):
-        direct(recording.store, "none").ask("another")
 
 
 def test_a_watched_file_that_is_missing_is_told_before_anything_is_asked(direct, tmp_path):

@@ -1,4 +1,5 @@
 """Caught by its name, or swallowed."""
+# ruff: noqa: SIM105, BLE001, B030, RUF061, F841 - the spelling of the handlers is what is tested here
 
 from __future__ import annotations
 
@@ -113,7 +114,7 @@ def after_cleaning_up(error):
         try:
             bad(error)
         except BaseException:
-            print("cleaned up")
+            cleaned = True
             raise
     except ContractError:
         pass

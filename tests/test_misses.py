@@ -64,8 +64,7 @@ def test_no_secret_is_in_a_miss(direct):
 
 
 def test_other_cassettes_that_hold_the_key_are_named(direct):
-    talk = direct(mode="none")
-    talk.engine._elsewhere = lambda key: ["cassettes/b"]
+    talk = direct(mode="none", elsewhere=["cassettes/b"])
     assert "the same request is stored in cassettes/b" in str(miss(talk, "q"))
 
 

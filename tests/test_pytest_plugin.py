@@ -293,6 +293,21 @@ def test_the_flag_goes_before_what_use_cassette_says_and_is_forgotten_after_the_
     assert provider.count == 1
 
 
+def test_an_option_of_a_plugin_that_was_loaded_before_is_read(inner, provider):
+    inner.write(
+        "early.py",
+        """
+        def pytest_addoption(parser):
+            parser.getgroup("early").addoption("--record-mode", default=None)
+        """,
+    )
+    inner.write("test_it.py", "from asking import ask\ndef test_it(cassette):\n    ask('hi')\n")
+    inner.syspathinsert()
+    inner("-p", "early", "--record-mode=once").assert_outcomes(passed=1)
+    inner("-p", "early", "--record-mode=none").assert_outcomes(passed=1)
+    assert provider.count == 1
+
+
 def test_use_cassette_finds_the_settings_of_the_test_in_threads_tasks_and_fixtures(inner):
     inner.write("sub/onetake.toml", "")
     inner.write(
@@ -380,6 +395,7 @@ def test_br_135_the_miss_names_the_folder_under_the_other_order_of_ids(inner):
     result.assert_outcomes(failed=1)
     (old,) = {path.rpartition("/")[0] for path in inner.files()}
     assert f"the same request is stored in {old}" in result.stdout.str()
+    assert "if this test was renamed, rename that folder to cassettes/test_it/test_it[one-two]" in result.stdout.str()
 
 
 def test_br_148_a_missing_entry_is_called_so_with_the_command_that_makes_it(inner, provider):

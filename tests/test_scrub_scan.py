@@ -33,7 +33,7 @@ def test_a_finding_says_where_and_on_which_line_but_not_what():
         "".join(f"%{byte:02X}" for byte in KEY.encode()).encode(),
         json.dumps({"a": json.dumps({"b": f"\n{KEY}"})}).encode(),
         b"\0\xff" + KEY.encode(),
-        gzip.compress(KEY.encode()),
+        gzip.compress(KEY.encode(), mtime=0),
         b"--b1\r\nContent-Type: text/plain\r\n\r\n" + KEY.encode() + b"\r\n--b1--",
         b'data: {"t": "' + KEY[:9].encode() + b'"}\n\ndata: {"t": "' + KEY[9:].encode() + b'"}\n\n',
     ],

@@ -66,7 +66,7 @@ def test_a_stream_is_complete_with_its_terminal_event():
         watched.feed(each)
         seen.append((watched.terminal, watched.complete))
     assert seen == [(False, False), (False, False), (True, True)]
-    assert [watched.finish(ended).cut for ended in Ending] == [Cut.NO, Cut.NO, Cut.NO]
+    assert {watched.finish(ended).cut for ended in Ending} == {Cut.NO}
     assert watched.finish(Ending.LEFT).body == WHOLE
 
 

@@ -19,10 +19,14 @@ from onetake.printable import one_line
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scope:
-    """One open session in the place where it was opened; `parent` is the session around it."""
+    """One open session in the place where it was opened; `parent` is the session around it.
+
+    `ambient` is True for a test's: its fixtures run in contexts that nobody could bind, and so do their threads.
+    """
 
     engine: Engine
     parent: Scope | None
+    ambient: bool = False
 
 
 _scope: ContextVar[Scope | None] = ContextVar("onetake_scope", default=None)
@@ -39,9 +43,14 @@ _open: list[Scope] = []
 _lock = threading.Lock()
 
 
-def enter(engine: Engine) -> Scope:
-    """Open a scope. It answers the calls of contexts that are bound to it, and of those that are bound to none."""
-    scope = Scope(engine, _scope.get())
+def enter(engine: Engine, *, ambient: bool = False) -> Scope:
+    """Open a scope. It answers the calls of contexts that are bound to it, and of those that are bound to none.
+
+    Args:
+        engine: The session's.
+        ambient: True where threads that are started in a context bound to none belong to this session too.
+    """
+    scope = Scope(engine, _scope.get(), ambient)
     with _lock:
         _carry_into_threads()
         _open.append(scope)
@@ -149,7 +158,8 @@ def _under(scope: Scope | None, inside: _Inside | None, call: Callable[..., Any]
 
 def _carried(call: Callable[..., Any]) -> Callable[..., Any]:
     """Return what runs a call in another thread as part of the session, and of the live call, that it is started in."""
-    return partial(_under, _scope.get() or _end_of_chain(list(_open)), _inside.get(), call)
+    scope = _scope.get() or _end_of_chain([scope for scope in list(_open) if scope.ambient])
+    return partial(_under, scope, _inside.get(), call)
 
 
 def _carry_into_threads() -> None:

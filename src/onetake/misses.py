@@ -75,6 +75,8 @@ def not_found(
     near = why if why else _nearest(asked, policy.keyer, cassette, played)
     if elsewhere:
         near += ("\n" if near else "") + "the same request is stored in " + ", ".join(elsewhere)
+        if policy.test and cassette.was_empty:
+            near += f"\nif this test was renamed, rename that folder to {cassette.place}"
     looked = cassette.place + (" (empty)" if cassette.was_empty else "")
     mend = explain.remedy(
         policy.mode,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import functools
 import inspect
 import os
 import sys
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -37,12 +38,14 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     """Add `--record-mode`, unless another plugin does."""
     if _is_taken(pluginmanager):
         return
-    parser.getgroup("onetake", "record and replay model calls").addoption(
-        "--record-mode",
-        choices=_MODES,
-        default=None,
-        help="none (replay only, the default), once, new_episodes, all (ask everything again), off (no cassettes)",
-    )
+    # One that was loaded before us, under whatever name, has it already; then its own is read.
+    with suppress(ValueError, argparse.ArgumentError):
+        parser.getgroup("onetake", "record and replay model calls").addoption(
+            "--record-mode",
+            choices=_MODES,
+            default=None,
+            help="none (replay only, the default), once, new_episodes, all (ask everything again), off (no cassettes)",
+        )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -204,7 +207,7 @@ def _open(item: pytest.Item) -> RunningTest:
     try:
         options, owned = _options(item)
         session = Session(options, _settings(item), Mode.NONE, test=item.nodeid, owned=owned)
-        scope = session.open()
+        scope = session.open(ambient=True)
     except OnetakeError as error:
         pytest.fail(f"onetake: {error}", pytrace=False)
     test = RunningTest(item.nodeid, session, scope)

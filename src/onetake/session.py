@@ -140,10 +140,14 @@ class Session:
         """
         return self._ledger.expecting()
 
-    def open(self) -> active.Scope:
-        """Begin: from here on its engine answers the calls of contexts that are bound to its scope, or to none."""
+    def open(self, *, ambient: bool = False) -> active.Scope:
+        """Begin: from here on its engine answers the calls of contexts that are bound to its scope, or to none.
+
+        Args:
+            ambient: True where threads that are started in a context bound to none belong to it too.
+        """
         patching.install()
-        self._scope = active.enter(self._engine)
+        self._scope = active.enter(self._engine, ambient=ambient)
         return self._scope
 
     def close(self) -> None:

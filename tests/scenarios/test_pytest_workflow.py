@@ -311,6 +311,7 @@ def test_a_process_pool_does_not_hang_on_a_refusal(project, provider):
     assert provider.count == 0
 
 
+@pytest.mark.slow
 def test_two_workers_record_and_replay_each_test_in_its_own_cassette(project, provider):
     project.env["PYTEST_ADDOPTS"] = QUICK.replace("-p no:xdist", "-n 2")
     project.write(
@@ -345,6 +346,7 @@ def _beside(project: Project, folder: Path) -> None:
     project.env["PYTHONPATH"] = os.pathsep.join([str(folder), *([before] if before else [])])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["recording", "cassetter"])
 def test_another_plugins_record_mode_is_read_and_none_is_added(project, provider, tmp_path, name):
     other = tmp_path / "other"
@@ -364,6 +366,7 @@ def test_another_plugins_record_mode_is_read_and_none_is_added(project, provider
     assert provider.count == 1
 
 
+@pytest.mark.slow
 def test_beside_pytest_recording_itself(project, provider):
     """Set ONETAKE_PYTEST_RECORDING to a folder that pytest-recording and vcrpy are installed in."""
     folder = os.environ.get("ONETAKE_PYTEST_RECORDING")
