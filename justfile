@@ -6,6 +6,10 @@ default:
 test *arguments:
     scripts/test {{arguments}}
 
+# Run the property tests with all their examples, at random (minutes); every other run takes a fixed slice.
+sweep *arguments:
+    ONETAKE_SWEEP=whole scripts/test --timeout=0 tests/properties tests/stores/test_naming.py {{arguments}}
+
 # Run the offline demo.
 demo:
     scripts/demo

@@ -7,6 +7,7 @@ import os
 import textwrap
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from onetake.cassette import Cassette
@@ -19,6 +20,13 @@ from onetake.testing.local_model import available
 from onetake.testing.local_model import local_model as serve_model
 from onetake.testing.provider import Provider
 from onetake.traffic import Traffic
+
+# A slice with fixed seeds in every run; `just sweep` runs the whole.
+hypothesis.settings.register_profile("slice", max_examples=40, deadline=None, derandomize=True)
+hypothesis.settings.register_profile(
+    "whole", max_examples=2000, deadline=None, suppress_health_check=list(hypothesis.HealthCheck)
+)
+hypothesis.settings.load_profile(os.environ.get("ONETAKE_SWEEP") or "slice")
 
 CHAT_URL = "https://api.openai.com/v1/chat/completions"
 

@@ -4,7 +4,7 @@ from functools import cache
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onetake.alignment import common_places
@@ -26,7 +26,6 @@ def test_shared_tokens_are_found_in_order(a, b, places):
 
 
 @given(st.text("abc", max_size=8), st.text("abc", max_size=8))
-@settings(max_examples=200, deadline=None)
 def test_the_result_is_a_longest_common_subsequence(a, b):
     @cache
     def longest(i, j):

@@ -7,7 +7,7 @@ import sys
 from decimal import Decimal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onetake.canonical import ExactNumber
@@ -307,7 +307,6 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(JSON, JSON)
 def test_a_difference_is_reported_exactly_where_values_differ(a, b):
     equal = json.dumps(a, sort_keys=True) == json.dumps(b, sort_keys=True)

@@ -1,7 +1,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onetake.events import Event, Splitter, events, framing, ndjson_events, sse_events
@@ -105,7 +105,6 @@ def test_br_061_a_border_inside_a_character_breaks_nothing():
     assert b"".join(event.raw for event in found) == body
 
 
-@settings(max_examples=300, deadline=None)
 @given(BODIES, st.lists(st.integers(0, 80), max_size=6), st.sampled_from(["sse", "ndjson"]))
 def test_any_chunk_borders_give_the_events_of_the_whole(body, borders, kind):
     cuts = [0, *sorted(min(border, len(body)) for border in borders), len(body)]
@@ -116,7 +115,6 @@ def test_any_chunk_borders_give_the_events_of_the_whole(body, borders, kind):
     assert b"".join(event.raw for event in found) + splitter.rest == body
 
 
-@settings(max_examples=200, deadline=None)
 @given(BODIES, st.integers(0, 100))
 def test_a_prefix_of_a_stream_has_a_prefix_of_its_events(body, end):
     # The last event of a prefix may lack the LF of its CRLF: its data is the same.
@@ -124,7 +122,6 @@ def test_a_prefix_of_a_stream_has_a_prefix_of_its_events(body, end):
     assert [(e.name, e.data) for e in part] == [(e.name, e.data) for e in whole[: len(part)]]
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["", "a", "message_stop"]), st.text(max_size=8)), max_size=4))
 def test_what_is_written_as_events_is_read_back(said):
     written = [(name, data.replace("\r", "")) for name, data in said]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from onetake.printable import block, excerpt, one_line, shared_prefix, shared_suffix
@@ -56,7 +56,6 @@ def test_one_line_shortens_in_the_middle(text, width, shown):
     assert one_line(text, width) == shown
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(st.sampled_from("\x1b\x9b\x9d\x9c\x07[]8;m\\P\r\n\t \u202e\ud800é")), st.integers(1, 30))
 @example("\x1b" * 5 + "[" * 5, 3)
 def test_nothing_unsafe_is_left_and_a_second_pass_changes_nothing(text, width):
@@ -117,7 +116,6 @@ def test_excerpt_of_a_megabyte_stays_short():
 
 
 @given(st.text("ab", max_size=12), st.text("ab", max_size=12))
-@settings(max_examples=200, deadline=None)
 def test_shared_ends_are_the_longest(a, b):
     start, end = shared_prefix(a, b), shared_suffix(a, b)
     assert a[:start] == b[:start]

@@ -26,7 +26,7 @@ def block(start: str) -> str:
 def run(folder: Path, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a command in *folder* as a user's shell would: nothing of this test run in its environment."""
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "ONETAKE_", "COV_")) and k != "CI"}
-    done = subprocess.run(
+    return subprocess.run(
         [sys.executable, *command],
         cwd=folder,
         env=clean | {"PYTHONDONTWRITEBYTECODE": "1"} | environment,
@@ -34,7 +34,6 @@ def run(folder: Path, *command: str, **environment: str) -> subprocess.Completed
         text=True,
         timeout=100,
     )
-    return done
 
 
 def test_the_ten_lines_record_once_and_replay_even_when_pasted_twice(tmp_path):

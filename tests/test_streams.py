@@ -7,7 +7,7 @@ from itertools import pairwise
 import brotli
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onetake.dialects import openai_chat
@@ -98,7 +98,6 @@ def test_a_lone_cr_at_the_end_closes_the_terminal_event():
     assert watched.terminal
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, len(WHOLE) + 40), max_size=8), st.sampled_from(["", *ENCODE]))
 def test_br_061_any_chunk_borders_give_the_same_response(borders, coding):
     wire = ENCODE[coding](WHOLE) if coding else WHOLE

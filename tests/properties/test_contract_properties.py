@@ -192,7 +192,7 @@ def contract_of(sample):
     return Contract(schema | {"$defs": definitions}, name="generated")
 
 
-GENEROUS = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+GENEROUS = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @GENEROUS

@@ -16,7 +16,7 @@ from onetake.errors import FormatError
 from onetake.format import dump_entry, load_entry
 from onetake.model import Answer, Choice, ContractRef, Cut, Entry, KeySpec, Request, Response, ToolCall, Violation
 
-MODEST = settings(max_examples=120, deadline=None)
+MODEST = settings(deadline=None)
 
 characters = st.characters() | st.sampled_from('\n\r\t"\\/<>&\x00\x1b\x7f\x85\u2028\u202e\ufeff\ud83d\ufffe😀漢')
 texts = st.text(characters, max_size=30)

@@ -13,7 +13,7 @@ from onetake.key import Keyer
 from onetake.model import Request
 
 KEYER = Keyer()
-FEW = settings(max_examples=150, deadline=None)
+FEW = settings(deadline=None)
 
 texts = st.text(st.characters(min_codepoint=0, max_codepoint=0x10FFFF), max_size=8)
 decimals = st.builds(

@@ -6,7 +6,7 @@ import string
 from itertools import pairwise
 from urllib.parse import parse_qsl, urlencode
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onetake.model import Request, Response
@@ -58,7 +58,6 @@ def scrubbed(request):
     return once.body
 
 
-@settings(max_examples=60, deadline=None)
 @given(plain, styles)
 def test_json_without_secrets_is_the_same_to_the_byte(tree, style):
     request = ask(json.dumps(tree, **style).encode())
@@ -66,7 +65,6 @@ def test_json_without_secrets_is_the_same_to_the_byte(tree, style):
     assert scan(request.body) == []
 
 
-@settings(max_examples=80, deadline=None)
 @given(holding, styles)
 def test_json_with_secrets_stays_the_same_tree_without_them(tree, style):
     body = json.dumps(tree, **style).encode()
@@ -82,7 +80,6 @@ def test_json_with_secrets_stays_the_same_tree_without_them(tree, style):
     assert after["content"][1] != tree["content"][1]
 
 
-@settings(max_examples=60, deadline=None)
 @given(hiding, st.lists(st.integers(0, 80), max_size=6), st.sampled_from(["sse", "ndjson", "array"]))
 def test_streams_stay_streams_wherever_a_secret_is_cut(text, cuts, kind):
     places = sorted({min(cut, len(text)) for cut in cuts} | {0, len(text)})
@@ -104,7 +101,6 @@ def test_streams_stay_streams_wherever_a_secret_is_cut(text, cuts, kind):
     assert after[-1]["delta"]["text"] == "."
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["q", "note"]), words | hiding), max_size=4), secrets, words)
 def test_forms_keep_their_other_fields(pairs, secret, word):
     pairs = [*pairs, ("client_secret", secret), ("last", f"-{word}")]
@@ -113,7 +109,6 @@ def test_forms_keep_their_other_fields(pairs, secret, word):
     assert after[-1] == pairs[-1] and after[-2][1].startswith("[")
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.binary(max_size=200), st.sampled_from(["application/json", "text/event-stream", "multipart/form-data", ""]))
 def test_any_bytes_are_taken(body, kind):
     request = ask(body, kind)
@@ -121,7 +116,6 @@ def test_any_bytes_are_taken(body, kind):
     assert scan(body) == []
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.text(max_size=60), hidden, st.text(max_size=20))
 def test_texts_settle(before, secret, after):
     once = Scrubber().begin().text(f"{before} {secret} {after}")

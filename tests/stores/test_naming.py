@@ -4,7 +4,7 @@ import re
 from hashlib import sha256
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onetake.errors import StoreError
@@ -24,7 +24,6 @@ def test_names_are_label_hex_and_ordinal():
     assert entry_name(KEY, 0) == "0123456789abcdef.json"
 
 
-@settings(max_examples=100)
 @given(st.sampled_from([KEY, DIGITS, sha256(b"").hexdigest()]), st.integers(0, 10**9 - 1), LABELS)
 def test_every_name_says_what_it_was_made_of(key, ordinal, words):
     assert parse_name(entry_name(key, ordinal, words)) == slot(key, ordinal) == (key[:16], ordinal)
@@ -101,7 +100,6 @@ def test_labels_tell_operation_and_model_without_accounts_and_ids(operation, mod
     assert label(operation, model) == expected
 
 
-@settings(max_examples=200)
 @given(st.text(max_size=30), st.text(max_size=60))
 def test_every_label_can_stand_in_a_name(operation, model):
     words = label(operation, model)
@@ -153,7 +151,6 @@ def test_br_133_five_long_parameters_and_ids_equal_but_for_case_do_not_collide()
     assert max(map(len, found)) <= 100
 
 
-@settings(max_examples=300)
 @given(IDS)
 def test_every_folder_name_is_safe(test):
     name = folder_name(test)
@@ -162,7 +159,6 @@ def test_every_folder_name_is_safe(test):
     assert not re.fullmatch(r"(?i)(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9])", name.split(".")[0].rstrip())
 
 
-@settings(max_examples=300)
 @given(IDS, IDS)
 def test_two_tests_share_a_folder_only_if_they_are_one(one, other):
     classes = re.compile(r"^(?:[A-Z][A-Za-z0-9_]*[.])+")
