@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from onetake import volatile
 from onetake.compare import Difference
 from onetake.decide import Action, Found, decide
 from onetake.errors import InteractionNotFound
 from onetake.explain import Candidate, asked_line, describe, nearest, remedy
-from onetake.key import Keyer
+from onetake.key import Keyer, volatile
 from onetake.model import Mode, Request
 
 PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "reading-a-miss.md"

@@ -5,7 +5,7 @@ from onetake import interactions
 from onetake.contract import Contract
 from onetake.key import Keyer
 from onetake.model import KeySpec, Request, Response, Violation
-from onetake.scrub_scan import Finding
+from onetake.scrub.scanning import Finding
 from onetake.settings import KeyRules
 
 SECRET = "sk-proj-" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z" * 2

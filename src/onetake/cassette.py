@@ -12,7 +12,7 @@ from onetake.errors import FormatError, StoreError
 from onetake.format import dump_entry, load_entry
 from onetake.key import Keyer
 from onetake.model import Entry, Request
-from onetake.scrub_scan import scan
+from onetake.scrub.scanning import scan
 from onetake.stores import Store
 from onetake.stores.naming import Slot, label
 

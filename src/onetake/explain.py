@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from onetake import picking, volatile
+from onetake import picking
 from onetake.compare import Difference, differences, distance
 from onetake.decide import Action, Found, decide
 from onetake.hints import key_rules
+from onetake.key import volatile
 from onetake.model import Mode, Request
 from onetake.printable import one_line
 

@@ -7,9 +7,10 @@ import re
 from collections.abc import Sequence
 from datetime import date, timedelta
 
-from onetake import jsonpath, volatile
+from onetake import jsonpath
 from onetake.compare import Difference
 from onetake.errors import UsageError
+from onetake.key import volatile
 
 _MIXED = "(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[A-Za-z0-9]"
 _UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"

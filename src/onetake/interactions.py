@@ -16,7 +16,7 @@ from onetake.key import RECIPE, Keyer
 from onetake.model import Entry, KeySpec, Request, Response, Violation, header
 from onetake.provenance import provenance
 from onetake.scrub import SCRUB
-from onetake.scrub_scan import Finding, scan
+from onetake.scrub.scanning import Finding, scan
 from onetake.steps import Asked, Live, Policy
 
 

@@ -8,8 +8,8 @@ from fractions import Fraction
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from onetake.canonical import Number, dumps, dumps_slowly, encode, is_plain, loads, number
 from onetake.key import Keyer
+from onetake.key.canonical import Number, dumps, dumps_slowly, encode, is_plain, loads, number
 from onetake.model import Request
 
 KEYER = Keyer()

@@ -11,7 +11,7 @@ from typing import Any
 
 from onetake import strictjson
 from onetake.errors import FormatError
-from onetake.layout import print_tree
+from onetake.format.layout import print_tree
 from onetake.model import Choice, Entry, Headers, Request, Response
 
 

@@ -1,0 +1,263 @@
+"""What an answer must satisfy: a schema or a type, named and versioned, closed by default."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from onetake import jsonpath, strictjson
+from onetake.contract.checking import Checker
+from onetake.contract.closing import close, digest
+from onetake.contract.linting import lint
+from onetake.contract.tree import SchemaTree
+from onetake.contract.types import Given, read
+from onetake.contract.violations import EXCERPT, excerpt
+from onetake.contract.watch import watch_digest
+from onetake.contract.words import modern, nearest
+from onetake.errors import UsageError
+from onetake.model import ContractRef, Request, Violation
+from onetake.settings import ContractSettings
+
+_TYPE = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)")
+_ON = re.compile(r"text|(?:tool|schema):.+", re.DOTALL)
+
+
+class Contract:
+    """What an answer must satisfy.
+
+    Args:
+        schema: A JSON Schema as mapping; the path of a JSON file that holds one; or a type that pydantic can describe
+            (model, dataclass, TypedDict, Literal, `list[Model]`, …).
+        name: What entries, settings and messages call it; None takes a file's stem or a type's qualified name.
+        schema_version: 0 or more; raised by hand when answers of the old meaning must not be replayed.
+        watch: Files, folders or globs whose content belongs to the contract: the parser of these answers.
+        on: Which answers it judges: `text`, `tool:NAME` (that tool's arguments), `schema:NAME` (answers to requests
+            that carry a schema of that name), or a callable on the request.
+        label_paths: JSON paths into the answer that hold its labels, for reports.
+
+    Raises:
+        UsageError: The schema is wrong or loose in a way that cannot be meant (unknown keyword, type or format, a
+            `$ref` that leads nowhere, a pattern that cannot be compiled), or an argument is.
+    """
+
+    def __init__(
+        self,
+        schema: Any,
+        *,
+        name: str | None = None,
+        schema_version: int = 1,
+        watch: Sequence[str | Path] = (),
+        on: str | Callable[[Request], bool] = "text",
+        label_paths: Sequence[str] = (),
+    ) -> None:
+        given = schema if isinstance(schema, Given) else read(schema)
+        self.name = _checked_name(name if name is not None else given.name)
+        self.schema_version = schema_version
+        self.watch = (watch,) if isinstance(watch, str | Path) else tuple(watch)
+        self.on = on
+        self.label_paths = (label_paths,) if isinstance(label_paths, str) else tuple(label_paths)
+        self._judge = given.judge
+        self._watched: dict[Path, str | None] = {}
+        try:
+            _check_arguments(schema_version, on, self.label_paths)
+            self._tree = SchemaTree(modern(given.schema), formats=given.formats)
+            self._left = close(self._tree)
+            self._checker = Checker(self._tree)
+        except UsageError as error:
+            raise UsageError(f"contract {self.name!r}: {error}") from None
+        self._digest = digest(self._tree.root)
+
+    def __repr__(self) -> str:
+        return f"Contract({self.name!r}, schema_version={self.schema_version}, digest={self._digest[:12]!r})"
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The closed JSON Schema in 2020-12's words; a copy."""
+        return copy.deepcopy(self._tree.root)
+
+    @property
+    def digest(self) -> str:
+        """64 lower-case hex digits: SHA-256 of the closed schema without title, description, default, examples."""
+        return self._digest
+
+    @property
+    def is_type(self) -> bool:
+        """True where a type judges besides the schema: its validators are not in the digest."""
+        return self._judge is not None
+
+    def ref(self, root: Path | None = None) -> ContractRef:
+        """Return what an entry remembers of this contract.
+
+        Args:
+            root: Where relative paths of `watch` count from; None for the current folder. The files are read once for
+                each root: what is loaded in this process does not change when a file does.
+
+        Raises:
+            UsageError: A watched path names no file.
+        """
+        root = (root or Path()).absolute()
+        if root not in self._watched:
+            self._watched[root] = watch_digest(self.watch, root)
+        return ContractRef(self.name, self.schema_version, self._digest, self._watched[root])
+
+    def selects(self, request: Request, on: str) -> bool:
+        """Tell whether this contract judges an answer.
+
+        Args:
+            request: The request that was answered.
+            on: What there is to judge: `text`, `tool:NAME` or `schema:NAME`. A callable `on` is asked with the request
+                only, and judges the text, or the tool arguments where there are tool calls.
+        """
+        return bool(self.on(request)) if callable(self.on) else self.on == on
+
+    def judge_text(self, text: str) -> tuple[Violation, ...]:
+        """Return what is wrong with an answer's text, sorted by path; empty where it is right.
+
+        Text that is no strict JSON (fenced, NaN, a key twice in one object) is one violation at `$` that expects
+        `JSON`. Never raises on odd text.
+        """
+        parsed = _parse(text)
+        return (parsed,) if isinstance(parsed, Violation) else self.judge_value(parsed)
+
+    def judge_value(self, value: Any) -> tuple[Violation, ...]:
+        """Return what is wrong with a JSON value, sorted by path; empty where it is right.
+
+        By the closed schema first; a type's own validation is asked only about what fits its schema.
+        """
+        found = self._checker.check(value)
+        if found or self._judge is None:
+            return found
+        return self._judge.check(value)
+
+    def lint(self) -> tuple[str, ...]:
+        """Name what is still loose, one line each: `$.properties.meta: any value passes`."""
+        return lint(self._tree, self._left)
+
+
+def from_schema(schema: Mapping[str, Any], ref: ContractRef) -> Contract:
+    """Return a contract from a schema that was stored beside the entries it judged.
+
+    Args:
+        schema: The stored schema, already closed: closing it again changes nothing.
+        ref: What the entry remembers. Formats that only the type judged are let pass, as they were then.
+    """
+    return Contract(Given(schema, formats=False), name=ref.name, schema_version=ref.schema_version)
+
+
+def violations_as_written(schema: Mapping[str, Any], value: Any, *, is_text: bool) -> tuple[Violation, ...]:
+    """Return what is wrong with an answer by the schema that its own request carried.
+
+    As written: nothing is closed, unknown words pass. A schema that cannot be checked says nothing: the provider
+    took it.
+
+    Args:
+        schema: The request's schema.
+        value: The answer's text, or a JSON value.
+        is_text: True where *value* is text that holds the JSON.
+    """
+    parsed = _parse(value) if is_text else value
+    if isinstance(parsed, Violation):
+        return (parsed,)
+    try:
+        return Checker(SchemaTree(modern(schema), words=False)).check(parsed)
+    except UsageError:
+        return ()
+
+
+def as_contracts(
+    given: Any,
+    *,
+    root: Path,
+    declared: Mapping[str, ContractSettings],
+    schema_version: int | None = None,
+) -> tuple[Contract, ...]:
+    """Return what `contract=` names.
+
+    Args:
+        given: None, a declared name, a `Contract`, a type, the path of a schema file (`Path`), or a list of those.
+        root: Where relative schema files count from, and what is importable while a declared type is imported.
+        declared: The settings' contracts.
+        schema_version: The version of a bare type or file; None for 1.
+
+    Raises:
+        UsageError: A name is not declared (says the nearest), two contracts share a name, `schema_version` stands
+            beside a contract that has its own, or a contract is wrong.
+    """
+    asked = [] if given is None else list(given) if isinstance(given, list | tuple) else [given]
+    if schema_version is not None and any(isinstance(one, str | Contract) for one in asked):
+        raise UsageError("schema_version= goes with a bare type; a declared contract has its own, beside its schema")
+    found = tuple(_as_contract(one, root, declared, schema_version) for one in asked)
+    names = [contract.name for contract in found]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UsageError(f"two contracts are called {twice!r}: give each a name of its own")
+    return found
+
+
+def _as_contract(
+    given: Any, root: Path, declared: Mapping[str, ContractSettings], schema_version: int | None
+) -> Contract:
+    if isinstance(given, Contract):
+        return given
+    if isinstance(given, str):
+        if given not in declared:
+            known = f"declare it as [tool.onetake.contracts.{given}]"
+            raise UsageError(f"contract {given!r} is not declared in the settings{nearest(given, declared, known)}")
+        return _declared(declared[given], root)
+    given = root / given if isinstance(given, Path) else given
+    return Contract(given, schema_version=1 if schema_version is None else schema_version)
+
+
+def _declared(settings: ContractSettings, root: Path) -> Contract:
+    place = _TYPE.fullmatch(settings.schema)
+    schema = _imported(settings, place[1], place[2], root) if place else root / settings.schema
+    return Contract(
+        schema,
+        name=settings.name,
+        schema_version=settings.schema_version,
+        watch=settings.watch,
+        on=settings.on,
+        label_paths=settings.label_paths,
+    )
+
+
+def _imported(settings: ContractSettings, module: str, attribute: str, root: Path) -> Any:
+    sys.path.insert(0, str(root))
+    try:
+        found = importlib.import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"contract {settings.name!r}: {settings.schema} cannot be imported: {error}") from error
+    finally:
+        sys.path.remove(str(root))
+    return found
+
+
+def _parse(text: str) -> Any:
+    """Return the JSON value of a text, or the violation that it is none."""
+    try:
+        return strictjson.loads(text)
+    except strictjson.NotStrictError as error:
+        why = "a Markdown fence" if text.lstrip().startswith("```") else str(error)
+        room = max(EXCERPT - len(why) - 2, EXCERPT // 4)
+        return Violation("$", "JSON", f"{excerpt(why)[1:-1]}: {excerpt(text, room)}")
+
+
+def _checked_name(name: str | None) -> str:
+    if not isinstance(name, str) or not name:
+        raise UsageError("a schema given as mapping needs a name: Contract(schema, name=…)")
+    return name
+
+
+def _check_arguments(schema_version: Any, on: Any, label_paths: tuple[str, ...]) -> None:
+    if not isinstance(schema_version, int) or isinstance(schema_version, bool) or schema_version < 0:
+        raise UsageError(f"schema_version is {schema_version!r}, and must be a whole number, 0 or more")
+    if not callable(on) and not (isinstance(on, str) and _ON.fullmatch(on)):
+        raise UsageError(f"on is {on!r}, and must be text, tool:NAME, schema:NAME or a callable on the request")
+    for path in label_paths:
+        jsonpath.parse(path)

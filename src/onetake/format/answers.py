@@ -1,0 +1,92 @@
+"""The `answer` of an entry: what the model said, as a tree for the reviewer, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from onetake.errors import FormatError
+from onetake.format.forms import fold, fold_json, fold_text, read_json, unfold
+from onetake.format.jsonstyle import style
+from onetake.format.sidecar import Side
+from onetake.model import Answer, Choice, ToolCall
+
+_COMPACT = "compact"
+
+
+def fold_answer(answer: Answer, sides: dict[str, bytes]) -> dict[str, Any]:
+    """Return the answer as an entry shows it: `{"choices": [{text | json, style, tool_calls, …}]}`.
+
+    Args:
+        answer: What the model said.
+        sides: Takes the sidecars, by name.
+    """
+    return {"choices": [_fold_choice(choice, sides) for choice in answer.choices]}
+
+
+def unfold_answer(tree: Any, side: Side) -> Answer:
+    """Return the answer that `fold_answer` was given. The tree is changed in place: it must be the caller's own.
+
+    Raises:
+        FormatError: The tree is malformed, or a sidecar missing or damaged.
+    """
+    choices = tree.get("choices") if type(tree) is dict else None
+    if type(choices) is not list:
+        raise FormatError("choices must be a list")
+    return Answer(tuple(_unfold_choice(choice, side) for choice in choices))
+
+
+def _fold_choice(choice: Choice, sides: dict[str, bytes]) -> dict[str, Any]:
+    tree = {} if choice.text is None else _fold_said(choice.text, sides)
+    if choice.tool_calls:
+        tree["tool_calls"] = [_fold_call(call, sides) for call in choice.tool_calls]
+    for name in ("finish", "refusal", "reasoning"):
+        text = getattr(choice, name)
+        if text is not None:
+            tree[name] = fold_text(text, sides)
+    return tree
+
+
+def _fold_said(text: str, sides: dict[str, bytes]) -> dict[str, Any]:
+    form = fold_json(text.encode("utf-8", "surrogatepass"), sides) if text[:1] in ("{", "[") else None
+    if form is None:
+        return {"text": fold_text(text, sides)}
+    # The value stands alone, so that a reviewer reads what was said; how it was spaced stands behind it.
+    return {"json": form["$json"]} | ({} if form["style"] == _COMPACT else {"style": form["style"]})
+
+
+def _fold_call(call: ToolCall, sides: dict[str, bytes]) -> dict[str, Any]:
+    return {"name": call.name, "arguments": fold(call.arguments, style(_COMPACT), sides)}
+
+
+def _unfold_choice(choice: Any, side: Side) -> Choice:
+    if type(choice) is not dict:
+        raise FormatError("a choice must be an object")
+    text = _text(choice, "text", side)
+    if "json" in choice:
+        text = read_json({"style": choice.get("style", _COMPACT), "$json": choice["json"]}, side).decode()
+    calls = choice.get("tool_calls", [])
+    if type(calls) is not list:
+        raise FormatError("tool_calls must be a list")
+    return Choice(
+        text=text,
+        tool_calls=tuple(_unfold_call(call, side) for call in calls),
+        finish=_text(choice, "finish", side),
+        refusal=_text(choice, "refusal", side),
+        reasoning=_text(choice, "reasoning", side),
+    )
+
+
+def _unfold_call(call: Any, side: Side) -> ToolCall:
+    if type(call) is not dict or type(call.get("name")) is not str or "arguments" not in call:
+        raise FormatError("a tool call must be an object with name and arguments")
+    return ToolCall(call["name"], unfold(call["arguments"], side, values=True))
+
+
+def _text(choice: dict[str, Any], name: str, side: Side) -> str | None:
+    text = choice.get(name)
+    if text is None or type(text) is str:
+        return text
+    text = unfold(text, side)
+    if type(text) is not str:
+        raise FormatError(f"{name} must be a string")
+    return text

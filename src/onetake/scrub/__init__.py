@@ -1,0 +1,223 @@
+"""Remove secrets from requests and responses before anything is keyed or written.
+
+The one choke point: nothing is written but what `Scrubbing` returned, and `scan` looks once more at the bytes
+themselves where they are written. The list of what is a secret is data, in `shapes`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from urllib.parse import quote, quote_plus, unquote_plus
+
+from onetake import jsonpath
+from onetake.errors import UsageError
+from onetake.key.url import KEY_HEADERS
+from onetake.model import Headers, Request, Response, header
+from onetake.scrub.bodies import chunk_edits, chunks
+from onetake.scrub.finder import PLACEHOLDER, Finder, Hit
+from onetake.scrub.heads import HeaderList, cookie_values, known_values, without_credentials
+from onetake.scrub.lanes import Edit, Search
+from onetake.scrub.scanning import Finding, scan
+from onetake.scrub.shapes import (
+    ACCOUNT_HEADERS,
+    CREDENTIAL_HEADERS,
+    KEPT_PREFIXES,
+    REQUEST_HEADERS,
+    RESPONSE_HEADERS,
+    URL_HEADERS,
+    is_credential_header,
+)
+from onetake.settings import ScrubRules
+
+__all__ = ["SCRUB", "Finding", "Scrubber", "Scrubbing", "scan"]
+
+SCRUB = "s1"
+"""The version of the list and of the placeholders; stored in every entry.
+
+s1: the first.
+"""
+
+_SPELL: dict[str, Callable[[str], str]] = {
+    "text": lambda placeholder: placeholder,
+    "number": lambda placeholder: f'"{placeholder}"',
+    "form": quote_plus,
+    "url": lambda placeholder: quote(placeholder, safe=""),
+}
+
+
+class Scrubber:
+    """The rules of a project, checked once; immutable.
+
+    Args:
+        rules: What is scrubbed or kept besides the built-in list.
+        key_headers: Request headers that count in the key besides the built-in ones (`key.headers`): they are kept, as
+            a stored request must give the key it is stored under.
+
+    Raises:
+        UsageError: A path or a pattern is wrong, or a header carries credentials; names the rule.
+    """
+
+    def __init__(self, rules: ScrubRules = ScrubRules(), *, key_headers: Iterable[str] = ()) -> None:  # noqa: B008
+        self.declared = tuple(_path(path) for path in rules.paths)
+        self.patterns = tuple(_pattern(pattern) for pattern in rules.patterns)
+        for name in rules.keep_headers:
+            if name.lower() in CREDENTIAL_HEADERS:
+                raise UsageError(f"scrub.keep_headers: {name!r} carries credentials, which never reach an entry")
+        prefixes = [f"{prefix}*" for prefix in KEPT_PREFIXES]
+        self.request_headers = HeaderList([*REQUEST_HEADERS, *KEY_HEADERS, *key_headers, *prefixes])
+        self.response_headers = HeaderList([*RESPONSE_HEADERS, *rules.keep_headers, *prefixes])
+
+    def begin(self) -> Scrubbing:
+        """Begin one interaction: its request and its response share the numbers of their placeholders."""
+        return Scrubbing(self)
+
+
+class Scrubbing:
+    """One interaction being scrubbed: first `request`, then `response`."""
+
+    def __init__(self, scrubber: Scrubber) -> None:
+        self._scrubber = scrubber
+        self._known: list[str] = []
+        self._finder = Finder((), scrubber.patterns)
+        self._names = _Placeholders()
+        self._spans: dict[str, None] = {}
+
+    @property
+    def spans(self) -> tuple[str, ...]:
+        """Where secrets were: `request.headers.authorization`, `request.url?key`, `request.body$.input[0].content`."""
+        return tuple(self._spans)
+
+    def request(self, request: Request) -> Request:
+        """Return the request without its secrets; the same object if nothing had to change."""
+        self._known = known_values(request)
+        self._finder = Finder(self._known, self._scrubber.patterns)
+        self._names.watch(request.url, request.body, *(value for _, value in request.headers))
+        url = self._url(request.url, "request.url")
+        headers = self._headers(request.headers, self._scrubber.request_headers, "request")
+        kind = (header(request.headers, "content-type") or "").lower()
+        body = self._body(request.body, kind, "request", is_call=request.method == "CALL")
+        if (url, headers, body) == (request.url, request.headers, request.body):
+            return request
+        return replace(request, url=url, headers=headers, body=body)
+
+    def response(self, response: Response) -> Response:
+        """Return the response without secrets, the request's own too; the same object if nothing had to change."""
+        self._finder = Finder([*self._known, *cookie_values(response.headers)], self._scrubber.patterns)
+        self._names.watch(response.body, *(value for _, value in response.headers))
+        headers = self._headers(response.headers, self._scrubber.response_headers, "response")
+        kind = (header(response.headers, "content-type") or "").lower()
+        body = self._body(response.body, kind, "response")
+        headers = _restated(headers, len(body) - len(response.body))
+        if (headers, body) == (response.headers, response.body):
+            return response
+        return replace(response, headers=headers, body=body)
+
+    def text(self, text: str) -> str:
+        """Return a text (a message, a log line, a file name) without secrets."""
+        self._names.watch(text)
+        return self._found_and_rewritten(text, "")
+
+    def _url(self, url: str, where: str) -> str:
+        url, removed = without_credentials(url)
+        self._note(f"{where}?{name}" if name != "userinfo" else f"{where}@" for name, _ in removed)
+        return self._found_and_rewritten(url, where, "url")
+
+    def _headers(self, headers: Headers, keep: HeaderList, side: str) -> Headers:
+        kept: list[tuple[str, str]] = []
+        for name, value in headers:
+            where = f"{side}.headers.{name.lower()}"
+            if not keep.keeps(name):
+                self._note([where] if is_credential_header(name) or name.lower() in ACCOUNT_HEADERS else [])
+                continue
+            scrub = self._url if name.lower() in URL_HEADERS else self._found_and_rewritten
+            kept.append((name, scrub(value, where)))
+        return headers if len(kept) == len(headers) and tuple(kept) == headers else tuple(kept)
+
+    def _body(self, body: bytes, content_type: str, side: str, *, is_call: bool = False) -> bytes:
+        search = Search(self._finder, self._scrubber.declared, arguments_are_envelope=is_call)
+        parts: list[bytes] = []
+        last = 0
+        for chunk in chunks(body, content_type):
+            edits = chunk_edits(chunk, search)
+            if edits:
+                text = self._rewritten(chunk.text, edits, f"{side}.body")
+                parts += (body[last : chunk.start], chunk.encoded(text))
+                last = chunk.end
+        return b"".join([*parts, body[last:]]) if parts else body
+
+    def _found_and_rewritten(self, text: str, where: str, style: str = "text") -> str:
+        hits = self._finder.find(text)
+        return self._rewritten(text, [Edit(hit.start, hit.end, "", hit, style) for hit in hits], where)
+
+    def _rewritten(self, text: str, edits: list[Edit], where: str) -> str:
+        parts: list[str] = []
+        last = 0
+        for edit in edits:
+            placeholder = _SPELL[edit.style](self._names.name(edit.hit)) if edit.hit else ""
+            parts += (text[last : edit.start], placeholder)
+            last = edit.end
+        if where:
+            self._note(where + edit.where for edit in edits)
+        return "".join([*parts, text[last:]])
+
+    def _note(self, spans: Iterable[str]) -> None:
+        self._spans.update(dict.fromkeys(spans))
+
+
+class _Placeholders:
+    """The numbers of one interaction: by first appearance within a kind, after those that its texts already hold."""
+
+    def __init__(self) -> None:
+        self._given: dict[str, str] = {}
+        self._last: dict[str, int] = {}
+        self._watched: tuple[str | bytes, ...] = ()
+
+    def watch(self, *texts: str | bytes) -> None:
+        """Note the texts that are worked on now: the placeholders in them are taken. They are read only on a hit."""
+        self._watched = texts
+
+    def name(self, hit: Hit) -> str:
+        """Return the placeholder of a secret: the same for the same one."""
+        for text in self._watched:
+            plain = text if isinstance(text, str) else text.decode("latin-1")
+            for kind, number in PLACEHOLDER.findall(unquote_plus(plain)):
+                self._last[kind] = max(self._last.get(kind, 0), int(number))
+        self._watched = ()
+        if hit.secret not in self._given:
+            self._last[hit.kind] = self._last.get(hit.kind, 0) + 1
+            self._given[hit.secret] = f"[{hit.kind} {self._last[hit.kind]}]"
+        return self._given[hit.secret]
+
+
+def _restated(headers: Headers, longer: int) -> Headers:
+    """Let content-length say what it said, *longer* bytes later: a body that was cut off stays as short of it."""
+    if not longer:
+        return headers
+    return tuple(
+        (name, str(max(0, int(value) + longer)))
+        if name.lower() == "content-length" and value.strip().isdecimal()
+        else (name, value)
+        for name, value in headers
+    )
+
+
+def _path(text: str) -> jsonpath.Path:
+    try:
+        path = jsonpath.parse(text)
+    except UsageError as error:
+        raise UsageError(f"scrub.paths: {error}") from None
+    if not path:
+        raise UsageError("scrub.paths: $ names the whole body; name the secret in it, as in $.metadata.session")
+    return path
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        pattern = re.compile(text)
+    except re.error as error:
+        raise UsageError(f"scrub.patterns: {text!r} is no regular expression: {error}") from None
+    if pattern.fullmatch(""):
+        raise UsageError(f"scrub.patterns: {text!r} also matches nothing at all; say what the secret looks like")
+    return pattern

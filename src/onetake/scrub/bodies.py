@@ -1,0 +1,139 @@
+"""What must go from a body, by what kind of body it is: JSON, event stream, JSON lines, form, multipart, plain text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import unquote_plus
+
+from onetake.scrub.finder import PLACEHOLDER, Finder
+from onetake.scrub.lanes import Document, Edit, Search, document, edits, whole, without_secrets
+from onetake.scrub.places import names_a_secret
+from onetake.scrub.shapes import is_secret_name
+
+_SSE_START = re.compile(r"\ufeff?[\r\n]*(?:data|event|id|retry)?:")
+_SSE_LINE = re.compile(
+    r"(?P<gap>(?:\r\n|\r(?!\n)|\n){2,})|(?:(?<=[\r\n])|\A\ufeff?)data:[ ]?(?P<data>[^\r\n]*)|(?P<other>[^\r\n]+)"
+)
+_BLANK_LINE = re.compile(rb"\r?\n\r?\n")
+_LINE = re.compile(r"[^\r\n]+")
+_PAIR = re.compile(r"([^&=\r\n]+)=([^&\r\n]+)")
+_BOUNDARY = re.compile(rb"\A--([!-~]{1,70})\r?\n[Cc]ontent-")
+_PART_NAME = re.compile(r'name="?([^";\r\n]+)', re.IGNORECASE)
+_PART_TYPE = re.compile(r"content-type:\s*([^;\s]+)", re.IGNORECASE)
+_BINARY_TYPES = ("application/vnd.amazon.eventstream", "application/x-protobuf", "application/grpc")
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A part of a body that is text: bytes `[start, end)`; a body that is no multipart has one, or none."""
+
+    start: int
+    end: int
+    text: str
+    content_type: str
+    name: str = ""
+    """The form field, where the chunk is a part of a multipart body."""
+
+    def encoded(self, text: str) -> bytes:
+        """Spell a text of this chunk as bytes again."""
+        return text.encode("utf-8", "surrogateescape")
+
+
+def chunks(body: bytes, content_type: str) -> list[Chunk]:
+    """Return the parts of a body that are text and may be edited; none where the body is binary or checksummed."""
+    boundary = _BOUNDARY.match(body)
+    if boundary:
+        return list(_parts(body, boundary[1]))
+    text = None if content_type.startswith(_BINARY_TYPES) else decode(body)
+    return [] if text is None else [Chunk(0, len(body), text, content_type)]
+
+
+def decode(body: bytes) -> str | None:
+    """Decode a body that is UTF-8, but for a character that was cut off at its end; None where it is not text."""
+    if b"\0" in body:
+        return None
+    try:
+        return body.decode()
+    except UnicodeDecodeError as error:
+        return body.decode("utf-8", "surrogateescape") if error.start >= len(body) - 3 else None
+
+
+def chunk_edits(chunk: Chunk, search: Search) -> list[Edit]:
+    """List what must go from a chunk, in the order of its text."""
+    if chunk.name and is_secret_name(chunk.name):
+        hit = whole(chunk.text, search.finder)
+        return [] if PLACEHOLDER.fullmatch(chunk.text) else [Edit(0, len(chunk.text), f"?{chunk.name}", hit)]
+    if chunk.content_type.startswith("application/x-www-form-urlencoded"):
+        return list(_form(chunk.text, search.finder))
+    clean = not search.finder.suspects(chunk.text)
+    stream = _stream(chunk, search, clean)
+    if stream is not None:
+        return edits(stream, search.finder, clean=clean)
+    # The items of a root array are events too, so only there clean text may hold a secret, split over them.
+    if clean and not search.declared and chunk.text.lstrip()[:1] != "[" and not names_a_secret(chunk.text):
+        return []
+    whole_text = document(chunk.text, range(len(chunk.text) + 1), search, clean=clean)
+    return edits([whole_text], search.finder, clean=clean)
+
+
+def _stream(chunk: Chunk, search: Search, clean: bool) -> list[Document] | None:
+    text = chunk.text
+    if chunk.content_type.startswith("text/event-stream") or _SSE_START.match(text):
+        lines = list(_sse(text))
+    elif text.lstrip()[:1] == "{" and ("}\n{" in text or "}\r\n{" in text):
+        lines = [([match.span()], False) for match in _LINE.finditer(text)]
+    else:
+        return None
+    return [_joined(text, spans, search, clean=clean, joins=joins) for spans, joins in lines]
+
+
+def _sse(text: str) -> Iterator[tuple[list[tuple[int, int]], bool]]:
+    """Yield where the data of every event is, with True, and every other line. (`events` does not tell where.)"""
+    data: list[tuple[int, int]] = []
+    for found in _SSE_LINE.finditer(text):
+        if found.lastgroup == "data":
+            data.append(found.span("data"))
+        elif found.lastgroup == "other":
+            yield [found.span()], False
+        elif data:
+            yield data, True
+            data = []
+    if data:
+        yield data, True
+
+
+def _joined(text: str, lines: list[tuple[int, int]], search: Search, *, clean: bool, joins: bool) -> Document:
+    if len(lines) == 1:
+        start, end = lines[0]
+        return document(text[start:end], range(start, end + 1), search, clean=clean, joins=joins)
+    origin = [at for start, end in lines for at in range(start, end + 1)]
+    return document("\n".join(text[start:end] for start, end in lines), origin, search, clean=clean, joins=joins)
+
+
+def _form(text: str, finder: Finder) -> Iterator[Edit]:
+    for pair in _PAIR.finditer(text):
+        name, value = unquote_plus(pair[1]), pair[2].replace("+", " ")
+        where = without_secrets(f"?{name}", finder)
+        if not is_secret_name(name):
+            hits = finder.find(value)
+        elif PLACEHOLDER.fullmatch(unquote_plus(pair[2])):
+            hits = []
+        else:
+            hits = [whole(unquote_plus(pair[2]), finder, len(value))]
+        for hit in hits:
+            yield Edit(pair.start(2) + hit.start, pair.start(2) + hit.end, where, hit, "form")
+
+
+def _parts(body: bytes, boundary: bytes) -> Iterator[Chunk]:
+    marks = [found.span() for found in re.finditer(rb"(?:\A|\r?\n)--" + re.escape(boundary), body)]
+    for (_, start), (end, _) in zip(marks, [*marks[1:], (len(body), 0)], strict=True):
+        blank = _BLANK_LINE.search(body, start, end)
+        if not blank:
+            continue
+        head = body[start : blank.start()].decode("latin-1")
+        name, kind = _PART_NAME.search(head), _PART_TYPE.search(head)
+        text = decode(body[blank.end() : end])
+        if text is not None:
+            yield Chunk(blank.end(), end, text, kind[1].lower() if kind else "", name[1] if name else "")

@@ -1,0 +1,84 @@
+"""The last look at bytes that are about to be written: what is still secret in them refuses the entry."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from base64 import b64decode
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from onetake.scrub.bodies import Chunk, chunk_edits, chunks
+from onetake.scrub.finder import Finder
+from onetake.scrub.lanes import Search, document, edits
+
+_MOST = 1 << 26
+"""Bytes of a compressed body that are looked at."""
+_NOTHING_KNOWN = Search(Finder())
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A secret that is still there; the secret itself is never part of it."""
+
+    kind: str
+    """The word of the placeholder that should be there: `openai key`."""
+    where: str
+    """JSON path in the file, `?name` for a form field, or empty where the bytes have no such places."""
+    line: int | None
+    """From 1; None in bytes that are not text."""
+
+
+def scan(data: bytes) -> list[Finding]:
+    """Look for secrets in bytes as they would be written: an entry's file, or a sidecar.
+
+    By shape and by name, also base64-, percent- and JSON-escaped, split over the events of a stream or over the frames
+    of an AWS event stream, and inside gzip.
+
+    Returns:
+        Each finding once, in order; empty for bytes that may be written.
+    """
+    if data.startswith(b"\x1f\x8b"):
+        try:
+            return scan(zlib.decompressobj(31).decompress(data, _MOST))
+        except zlib.error:
+            pass
+    found = chunks(data, "")
+    covered = [finding for chunk in found for finding in _text_findings(data, chunk)]
+    return list(dict.fromkeys(covered if found else [*_binary_findings(data), *covered]))
+
+
+def _text_findings(data: bytes, chunk: Chunk) -> Iterator[Finding]:
+    before = data.count(b"\n", 0, chunk.start) + 1
+    for edit in chunk_edits(chunk, _NOTHING_KNOWN):
+        if edit.hit:
+            yield Finding(edit.hit.kind, edit.where, before + chunk.text.count("\n", 0, edit.start))
+
+
+def _binary_findings(data: bytes) -> Iterator[Finding]:
+    finder = _NOTHING_KNOWN.finder
+    payloads = [document(text, range(len(text) + 1), _NOTHING_KNOWN) for text in _payloads(data)]
+    hits = [edit.hit for edit in edits(payloads, finder) if edit.hit] + finder.find(data.decode("latin-1"))
+    yield from (Finding(hit.kind, "", None) for hit in hits)
+
+
+def _payloads(data: bytes) -> Iterator[str]:
+    """Yield the payload of every frame of an AWS event stream, nothing for other bytes.
+
+    Source: https://docs.aws.amazon.com/transcribe/latest/dg/event-stream.html (lengths, prelude CRC, headers, payload).
+    """
+    at = 0
+    while len(data) - at >= 16 and zlib.crc32(data[at : at + 8]) == int.from_bytes(data[at + 8 : at + 12]):
+        total, headers = int.from_bytes(data[at : at + 4]), int.from_bytes(data[at + 4 : at + 8])
+        if not 16 + headers <= total <= len(data) - at:
+            return
+        yield _unwrapped(data[at + 12 + headers : at + total - 4])
+        at += total
+
+
+def _unwrapped(payload: bytes) -> str:
+    """Return a payload's text; Bedrock's `invoke` streams hold the model's own event as base64 in `bytes`."""
+    try:
+        return b64decode(json.loads(payload)["bytes"]).decode()
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return payload.decode("utf-8", "replace")

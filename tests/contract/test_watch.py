@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from onetake.contract.watch import watch_digest
+from onetake.errors import UsageError
+
+PARSER = '''"""Reads tickets."""
+import json
+from dataclasses import dataclass
+
+
+@dataclass
+class Ticket:
+    """One ticket."""
+
+    label: str = "a"
+    """Its label."""
+
+
+def parse(text: str, width=5) -> Ticket:
+    """Parse one."""
+    found = json.loads(text)  # strict
+    match found:
+        case {"label": str(label), **rest}:
+            return Ticket(f"{label!r:>{width}.{width}} {1.50:.2f} {len(rest)=}")
+        case None:
+            raise ValueError(b"\\xff", None, ..., 1j, True)
+'''
+GOLDEN = "394cbd620dfbcd8321abe470508c261a199aed8ad8a7c616c90e8420a9039071"
+
+
+@pytest.fixture
+def parser(tmp_path):
+    """A watched Python file, as a function from its text to the digest."""
+    file = tmp_path / "app" / "parse.py"
+    file.parent.mkdir()
+
+    def digest(text):
+        file.write_bytes(text.encode())
+        return watch_digest(["app/parse.py"], tmp_path)
+
+    return digest
+
+
+def test_the_digest_is_pinned_for_every_python(parser):
+    assert parser(PARSER) == GOLDEN
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"""Reads tickets."""\n', ""),
+        ('    """Its label."""\n', ""),
+        ('    """Parse one."""', '    """Parse one ticket, strictly."""'),
+        ("  # strict", ""),
+        ('"a"', "'a'"),
+        ('"a"', 'u"a"'),
+        ("(text: str, width=5)", "(\n    text: str,\n    width=5,\n)"),
+        ("\n", "\r\n"),
+    ],
+)
+def test_what_a_formatter_changes_moves_nothing(parser, old, new):
+    assert old in PARSER
+    assert parser(PARSER.replace(old, new)) == GOLDEN
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("text: str", "text: bytes"),
+        ("label: str =", "label ="),
+        ('"a"', '"A"'),
+        ("True", "1"),
+        ("case None", "case True"),
+        ("1.50", "1.51"),
+        ("return Ticket", "yield Ticket"),
+    ],
+)
+def test_what_the_program_reads_moves_it(parser, old, new):
+    assert old in PARSER
+    assert parser(PARSER.replace(old, new)) != GOLDEN
+
+
+def test_python_that_does_not_parse_counts_by_its_bytes(parser):
+    assert parser("def (:\r\n  # one") == parser("def (:\n  # one")
+    assert parser("def (:\n  # one") != parser("def (:\n  # two")
+
+
+def test_other_files_count_by_their_bytes_with_crlf_as_lf(tmp_path):
+    digests = []
+    for data in (b"a: 1\nb: 2\n", b"a: 1\r\nb: 2\r\n", b"a: 1\nb: 2", b"\x00\xff"):
+        (tmp_path / "labels.yaml").write_bytes(data)
+        digests.append(watch_digest(["labels.yaml"], tmp_path))
+    assert digests[0] == digests[1]
+    assert len(set(digests)) == 3
+
+
+def test_files_folders_and_globs_name_the_same_files_in_any_order(tmp_path):
+    for name in ("app/a.py", "app/deep/b.py", "app/c.txt", "app/__pycache__/a.pyc", "app/.hidden", "top.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"name = {name!r}")
+    files = ["app/a.py", "app/deep/b.py", "app/c.txt"]
+    expected = watch_digest(files, tmp_path)
+    assert watch_digest(files[::-1], tmp_path) == expected
+    assert watch_digest(["./app", "app/a.py"], tmp_path) == expected
+    assert watch_digest(["app/**/*.py", "app/*.txt"], tmp_path) == expected
+    assert watch_digest([tmp_path / "app"], tmp_path) == expected
+    assert watch_digest(["app", "top.py"], tmp_path) != expected
+
+
+def test_the_path_from_the_root_counts_and_the_root_itself_does_not(tmp_path):
+    for name in ("one/x.py", "two/x.py", "two/y.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x = 1")
+    assert watch_digest(["x.py"], tmp_path / "one") == watch_digest(["x.py"], tmp_path / "two")
+    assert watch_digest(["x.py"], tmp_path / "two") != watch_digest(["y.py"], tmp_path / "two")
+    assert watch_digest(["../one/x.py"], tmp_path / "two") == watch_digest([tmp_path / "one/x.py"], tmp_path / "two")
+
+
+def test_nothing_watched_is_none(tmp_path):
+    assert watch_digest([], tmp_path) is None
+
+
+@pytest.mark.parametrize("given", ["app/parse.py", "app/*.py", "empty"])
+def test_a_path_that_names_no_file_is_refused_by_name(tmp_path, given):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError) as refused:
+        watch_digest([given], tmp_path)
+    assert repr(given) in str(refused.value)
+
+
+@pytest.mark.skipif(os.name == "nt" or not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads everything")
+def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path):
+    (tmp_path / "secret.py").touch(mode=0)
+    with pytest.raises(UsageError, match=r"secret\.py.*cannot be read"):
+        watch_digest(["secret.py"], tmp_path)
