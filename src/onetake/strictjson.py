@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import json.encoder
+from collections.abc import Callable
 from typing import Any
 
 
@@ -33,6 +35,36 @@ def loads(data: bytes | str) -> Any:
         raise NotStrictError("nested too deep") from None
     except ValueError as error:
         raise NotStrictError(str(error)) from None
+
+
+def one_line_writer(
+    default: Callable[[Any], Any], *, ascii_only: bool, item: str = ",", colon: str = ":", sort_keys: bool = False
+) -> Callable[[Any], str]:
+    """Return a function that writes a value as JSON in one line, by the C encoder where Python has it.
+
+    `json.JSONEncoder.encode` makes a new C encoder for every call, which costs more than a short text.
+
+    Args:
+        default: Called with a value that JSON does not know; may raise.
+        ascii_only: Whether all else is escaped.
+        item: Stands between items.
+        colon: Stands between a name and its value.
+        sort_keys: Whether names are sorted, by code point.
+    """
+    encoder = json.JSONEncoder(
+        ensure_ascii=ascii_only,
+        check_circular=False,
+        allow_nan=False,
+        sort_keys=sort_keys,
+        separators=(item, colon),
+        default=default,
+    )
+    make = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return encoder.encode
+    string = json.encoder.encode_basestring_ascii if ascii_only else json.encoder.encode_basestring
+    written = make(None, default, string, None, colon, item, sort_keys, False, False)
+    return lambda value: "".join(written(value, 0))
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

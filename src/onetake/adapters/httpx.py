@@ -69,11 +69,12 @@ def _sync(module: ModuleType, client: str, original: Callable[..., Any]) -> Call
 
     @wraps(original)
     def handle_request(self: Any, request: Any) -> Any:
-        engine = active.engine_for(request.method, str(request.url))
+        url = str(request.url)
+        engine = active.engine_for(request.method, url)
         if engine is None:
             return original(self, request)
         request.read()
-        asked = _asked(request)
+        asked = _asked(request, url)
         _refuse_rival(module, engine, request, asked)
         while isinstance(step := engine.begin(asked, waiting.here(), client), Wait):
             step.future.result()
@@ -96,11 +97,12 @@ def _async(module: ModuleType, client: str, original: Callable[..., Any]) -> Cal
 
     @wraps(original)
     async def handle_async_request(self: Any, request: Any) -> Any:
-        engine = active.engine_for(request.method, str(request.url))
+        url = str(request.url)
+        engine = active.engine_for(request.method, url)
         if engine is None:
             return await original(self, request)
         await request.aread()
-        asked = _asked(request)
+        asked = _asked(request, url)
         _refuse_rival(module, engine, request, asked)
         while isinstance(step := engine.begin(asked, waiting.task(), client), Wait):
             await waiting.awaited(step.future)
@@ -127,10 +129,8 @@ def _refuse_rival(module: ModuleType, engine: Engine, request: Any, asked: Reque
         raise engine.refuse(rivals.refusal("respx", asked))
 
 
-def _asked(request: Any) -> Request:
-    return Request(
-        request.method.upper(), str(request.url).partition("#")[0], _headers(request.headers), request.content
-    )
+def _asked(request: Any, url: str) -> Request:
+    return Request(request.method.upper(), url.partition("#")[0], _headers(request.headers), request.content)
 
 
 def _headers(headers: Any) -> tuple[tuple[str, str], ...]:

@@ -62,8 +62,10 @@ def load_entry(data: bytes, side: Side) -> Entry:
     """
     fields = parse_entry(data)
     _check_version(fields.pop("onetake", None))
+    # A body is one form; where there are no more than these, no tree has to be walked for forms inside it.
+    plain = data.count(b'"$') <= sum("body" in fields.get(name, ()) for name in ("request", "response"))
     try:
-        return _entry(fields, side)
+        return _entry(fields, side, plain)
     except RecursionError:
         raise FormatError(f"nested too deep: {REMEDY}") from None
 
@@ -125,7 +127,7 @@ def _body_tree(body: bytes, headers: Headers, sides: dict[str, bytes]) -> dict[s
     return {"body": fold_body(body, header(headers, "content-type") or "", sides)} if body else {}
 
 
-def _entry(fields: dict[str, Any], side: Side) -> Entry:
+def _entry(fields: dict[str, Any], side: Side, plain: bool) -> Entry:
     extra: dict[str, Any] = {}
     unjudged = "contract" in fields and fields["contract"] is None
     answer = fields.pop("answer", None)
@@ -138,8 +140,8 @@ def _entry(fields: dict[str, Any], side: Side) -> Entry:
         dialect=dialect,
         answer=None if answer is None else _within("answer", unfold_answer, answer, side),
         violations=tuple(map(_violation, violations)),
-        request=_part(fields, "request", extra, _request, side),
-        response=_part(fields, "response", extra, _response, side),
+        request=_part(fields, "request", extra, _request, side, plain),
+        response=_part(fields, "response", extra, _response, side, plain),
         metrics=metrics,
         scrubbed=_strings(scrubbed),
         key_spec=_part(fields, "key_spec", extra, _key_spec),
@@ -175,25 +177,25 @@ def _violation(part: Any) -> Violation:
     return Violation(*_within("violations", _take, part, _VIOLATION))
 
 
-def _request(part: dict[str, Any], side: Side) -> Request:
+def _request(part: dict[str, Any], side: Side, plain: bool) -> Request:
     method, url, headers = _take(part, _REQUEST)
-    return Request(method, url, _headers(headers), _body(part, side))
+    return Request(method, url, _headers(headers), _body(part, side, plain))
 
 
-def _response(part: dict[str, Any], side: Side) -> Response:
+def _response(part: dict[str, Any], side: Side, plain: bool) -> Response:
     status, headers, decoded, cut = _take(part, _RESPONSE)
     if cut not in _CUTS:
         raise FormatError(f"cut must be provider or left, not {cut[:40]!r}")
-    return Response(status, _headers(headers), _body(part, side), decoded, _CUTS[cut])
+    return Response(status, _headers(headers), _body(part, side, plain), decoded, _CUTS[cut])
 
 
 def _key_spec(part: dict[str, Any]) -> KeySpec:
     return KeySpec(*_take(part, _KEY_SPEC))
 
 
-def _body(part: dict[str, Any], side: Side) -> bytes:
+def _body(part: dict[str, Any], side: Side, plain: bool) -> bytes:
     form = part.pop("body", None)
-    return b"" if form is None else _within("body", unfold_body, form, side)
+    return b"" if form is None else _within("body", unfold_body, form, side, plain)
 
 
 def _headers(pairs: list[Any]) -> Headers:

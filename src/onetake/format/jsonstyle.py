@@ -21,6 +21,7 @@ from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any
 
 from onetake.errors import FormatError
+from onetake.strictjson import one_line_writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def style(name: str) -> Style:
     string = encode_basestring_ascii if ascii_only else encode_basestring
     item, colon = (",", ":") if layout == "compact" else (", ", ": ")
     unit = "\t" if layout == "tab" else " " * int(layout[7:]) if layout.startswith("indent-") else ""
-    fast = None if unit else _c_encoder(ascii_only is not None, item, colon)
+    fast = None if unit else one_line_writer(_meet_spelled, ascii_only=ascii_only is not None, item=item, colon=colon)
     write = _writer(string, unit, "," if unit else item, colon)
     swaps = _MARKUP[markup] + ((("/", "\\/"),) if slash else ())
     return Style(name, unit, write, fast, swaps, "\n" if newline else "")
@@ -161,17 +162,6 @@ def _leaf(value: Any) -> str:
     if type(value) is bool:
         return "true" if value else "false"
     return value.text if type(value) is Spelled else repr(value)
-
-
-def _c_encoder(ascii_only: bool, item: str, colon: str) -> Callable[[Any], str]:
-    # json.dumps would build an encoder for every call.
-    return json.JSONEncoder(
-        ensure_ascii=ascii_only,
-        check_circular=False,
-        allow_nan=False,
-        separators=(item, colon),
-        default=_meet_spelled,
-    ).encode
 
 
 def _meet_spelled(value: Any) -> Any:

@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from onetake.strictjson import NotStrictError
+from onetake.strictjson import NotStrictError, one_line_writer
 
 MAX_DEPTH = 200
 """Arrays and objects inside each other; a deeper text is no JSON to us. It does not depend on Python's own stack."""
@@ -93,7 +93,7 @@ def dumps(value: Any, plain: bool = False) -> str:
             in half the time.
     """
     try:
-        return (_PLAIN_ENCODER if plain else _ENCODER).encode(value)
+        return (_write_plain if plain else _write)(value)
     except _NumberFoundError:
         return dumps_slowly(value)
 
@@ -106,7 +106,7 @@ def dumps_slowly(value: Any) -> str:
         return "{" + ",".join([f"{dumps(key)}:{dumps_slowly(value[key])}" for key in sorted(value)]) + "}"
     if isinstance(value, list):
         return "[" + ",".join([dumps_slowly(item) for item in value]) + "]"
-    return _ENCODER.encode(value)
+    return _write(value)
 
 
 def encode(text: str) -> bytes:
@@ -209,10 +209,7 @@ _SHORT = json.JSONDecoder(object_pairs_hook=_object, parse_float=_float, parse_c
 """For a text without a long run of digits: all its plain integers have at most 40."""
 _EXACT = json.JSONDecoder(object_pairs_hook=_object, parse_float=_float, parse_int=number, parse_constant=_constant)
 _READ_BACK = json.JSONDecoder(parse_float=lambda text: ExactNumber(text) if "e" in text else float(text))
-_ENCODER, _PLAIN_ENCODER = (
-    json.JSONEncoder(ensure_ascii=plain, check_circular=False, sort_keys=True, separators=(",", ":"), default=_found)
-    for plain in (False, True)
-)
+_write, _write_plain = (one_line_writer(_found, ascii_only=plain, sort_keys=True) for plain in (False, True))
 _CONTAINERS = frozenset((dict, list))
 _DIGITS = bytes(ord("0") if byte in b"0123456789" else ord(".") for byte in range(256))
 _LONG_RUN = b"0" * (MAX_INTEGER_DIGITS + 1)

@@ -149,9 +149,10 @@ class HeaderRule:
             return lower if lower in exact or lower in _BODY_HEADERS or lower.startswith(starts) else ""
 
         self._told = lru_cache(maxsize=1024)(told)
+        self.read = lru_cache(maxsize=256)(self._read)
 
-    def read(self, headers: Headers) -> tuple[str, str, str]:
-        """Read the headers once.
+    def _read(self, headers: Headers) -> tuple[str, str, str]:
+        """Read the headers; as `read`, which remembers: one client sends the same ones again and again.
 
         Returns:
             The first content-type, all content-encodings joined by comma, and the headers that count as canonical

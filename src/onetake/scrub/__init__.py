@@ -62,6 +62,7 @@ class Scrubber:
     def __init__(self, rules: ScrubRules = ScrubRules(), *, key_headers: Iterable[str] = ()) -> None:  # noqa: B008
         self.declared = tuple(_path(path) for path in rules.paths)
         self.patterns = tuple(_pattern(pattern) for pattern in rules.patterns)
+        self.finder = Finder((), self.patterns)
         for name in rules.keep_headers:
             if name.lower() in CREDENTIAL_HEADERS:
                 raise UsageError(f"scrub.keep_headers: {name!r} carries credentials, which never reach an entry")
@@ -80,7 +81,7 @@ class Scrubbing:
     def __init__(self, scrubber: Scrubber) -> None:
         self._scrubber = scrubber
         self._known: list[str] = []
-        self._finder = Finder((), scrubber.patterns)
+        self._finder = scrubber.finder
         self._names = _Placeholders()
         self._spans: dict[str, None] = {}
 
