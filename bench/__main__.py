@@ -24,9 +24,10 @@ def main() -> None:
         set_start(folder)  # no settings, and no `.onetake` folder, of whatever lies around us
         parts = _parts(folder, asked)
         results: dict[str, Any] = machine()
+        print(f"{results['day']}, {results['machine']}.\n", flush=True)
         for part in asked.parts or PARTS:
             results[part] = parts[part]()
-            print(markdown(machine() | {part: results[part]}), flush=True)
+            print(markdown(part, results[part]), flush=True)
     asked.results.write_text(json.dumps(results, indent=2) + "\n")
 
 

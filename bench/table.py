@@ -11,11 +11,9 @@ from typing import Any
 NOT_MEASURED = "n/a"
 
 
-def markdown(results: dict[str, Any]) -> str:
-    """Return the tables of the parts that were measured, with the machine and the day."""
-    parts = {"replay": _replay, "key": _key, "import": _import, "recording": _recording}
-    head = f"{results['day']}, {results['machine']}."
-    return "\n\n".join([head, *(parts[name](rows) for name, rows in results.items() if name in parts)]) + "\n"
+def markdown(part: str, rows: Sequence[dict[str, Any]]) -> str:
+    """Return the tables of one part, each under its heading."""
+    return {"replay": _replay, "key": _key, "import": _import, "recording": _recording}[part](rows) + "\n"
 
 
 def machine() -> dict[str, str]:

@@ -154,3 +154,30 @@ def test_unbinding_in_another_context_gives_back_the_outer_session(direct):
         active.unbind(scope, token)
         active.leave(scope)
         assert active.engine_for(*POST) is around.engine
+
+
+def test_softly_concerns_the_sessions_that_are_open_or_opened_inside_and_no_others(direct):
+    before, during, after = direct().engine, direct().engine, direct().engine
+    outer = active.enter(before)
+    with active.softly():
+        inner = active.enter(during)
+        inside = [engine.ledger.softly for engine in (before, during, after)]
+        active.leave(inner)
+    last = active.enter(after)
+    active.leave(last)
+    active.leave(outer)
+    assert inside == [True, True, False]
+    assert [engine.ledger.softly for engine in (before, after)] == [False, False]
+
+
+def test_a_soft_session_raises_its_refusals_as_exceptions(direct):
+    talk = direct(mode="none")
+    scope = active.enter(talk.engine)
+    try:
+        with active.softly(), pytest.raises(Exception, match="no interaction is stored"):
+            talk.ask("q")
+        with pytest.raises(InteractionNotFound) as caught:
+            talk.ask("q")
+    finally:
+        active.leave(scope)
+    assert not isinstance(caught.value, Exception)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 
 from onetake.aside import aside, elsewhere
@@ -51,3 +54,30 @@ def test_no_more_are_named_than_asked_for_and_no_folder_need_be_there(tmp_path):
         _entry(tmp_path / "cassettes" / name)
     assert len(elsewhere(tmp_path / "cassettes/mine", KEY, tmp_path, most=2)) == 2
     assert elsewhere(tmp_path / "nowhere/at/all", KEY, tmp_path) == []
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root and Windows read every folder")
+def test_a_folder_that_cannot_be_read_names_nothing(tmp_path):
+    _entry(tmp_path / "cassettes/test_it/test_a")
+    _entry(tmp_path / "cassettes/test_other/test_x")
+    closed = [tmp_path / "cassettes/test_it", tmp_path / "cassettes"]
+    try:
+        closed[0].chmod(0)
+        assert elsewhere(tmp_path / "cassettes/test_other/mine", KEY, tmp_path) == ["cassettes/test_other/test_x"]
+        closed[1].chmod(0)
+        assert elsewhere(tmp_path / "cassettes/test_other/mine", KEY, tmp_path) == []
+    finally:
+        for folder in reversed(closed):
+            folder.chmod(0o700)
+
+
+def test_a_folder_that_breaks_while_it_is_read_names_nothing(tmp_path, monkeypatch):
+    _entry(tmp_path / "cassettes/test_it/test_a")
+
+    def broken(*_):
+        raise OSError(5, "Input/output error")
+
+    for method in ("iterdir", "glob"):
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, method, broken)
+            assert elsewhere(tmp_path / "cassettes/test_it/mine", KEY, tmp_path) == []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from onetake.decide import Action, Found, decide
+from onetake.decide import Action, Found, decide, reads_nothing, records, refuses, replaces_everything
 from onetake.model import Mode
 
 COLUMNS = ["valid", "stale", "absent", "exhausted", "unreadable", "unkept", "expired", "pending"]
@@ -37,6 +37,26 @@ _MEANT = {
 def test_every_cell(mode, found, being_made):
     wanted = ROWS[mode, being_made].split()[COLUMNS.index(found)]
     assert decide(mode, found, being_made=being_made) == wanted
+
+
+@pytest.mark.parametrize(
+    ("mode", "word"),
+    [
+        (Mode.NONE, ()),
+        (Mode.ONCE, ("records",)),
+        (Mode.NEW_EPISODES, ("records",)),
+        (Mode.ALL, ("records", "replaces everything")),
+        (Mode.OFF, ("reads nothing",)),
+    ],
+)
+def test_what_is_asked_of_a_mode_by_name(mode, word):
+    asked = {"records": records, "replaces everything": replaces_everything, "reads nothing": reads_nothing}
+    assert tuple(name for name, ask in asked.items() if ask(mode)) == word
+
+
+@pytest.mark.parametrize(("mode", "found"), list(product(Mode, Found)))
+def test_what_a_finished_cassette_refuses(mode, found):
+    assert refuses(mode, found) is (ROWS[mode, False].split()[COLUMNS.index(found)] == "refuse")
 
 
 def table() -> str:

@@ -89,3 +89,10 @@ def test_an_unreadable_entry_and_an_answer_that_is_on_no_disk_say_why():
     assert str(REFUSALS[1]) == "unreadable entry: cassettes/a/x.json\n  torn\n  to mend it: restore it"
     assert str(REFUSALS[3]) == "the answer could not be stored: POST https://x\n  disk full"
     assert REFUSALS[3].response == RESPONSE
+
+
+@pytest.mark.parametrize("refusal", [*REFUSALS, *(r.as_exception() for r in REFUSALS)], ids=repr)
+def test_the_response_of_a_refusal_is_in_no_text_of_it(refusal):
+    told = type(refusal)(*(Response(200, (), b"hidden") if part is RESPONSE else part for part in refusal.args))
+    assert "hidden" not in f"{told} {told!r} {told.args[0]}"
+    assert repr(told).startswith(f"{type(told).__name__}(")

@@ -148,7 +148,8 @@ def test_an_event_comes_with_the_chunk_that_completes_it():
     "kind, start, expected",
     [
         ("text/event-stream", b"", "sse"),
-        ("Text/Event-Stream; charset=utf-8", b"{", "sse"),
+        ("Text/Event-Stream; charset=utf-8", b"data", "sse"),
+        ("text/event-stream", b' {"error": {"message": "x"}}', None),
         ("application/x-ndjson", b"", "ndjson"),
         ("application/stream+json", b"", "ndjson"),
         ("application/jsonl", b"", "ndjson"),

@@ -293,3 +293,20 @@ def test_a_response_without_any_answer_satisfies_no_contract():
 def test_calls_of_no_known_api_are_counted_as_unjudged_under_a_contract():
     found = judge(Request("POST", "https://api.example/rank", (JSON,), b"{}"), Response(200, (JSON,), b"[]"), LABELS)[1]
     assert (found.verdict, found.unjudged) == ("good", True)
+
+
+@pytest.mark.parametrize(
+    ("keep", "reason", "wanted"),
+    [
+        (("length",), "length", True),
+        (("length",), "cut", False),
+        (("status:429",), "status:429", True),
+        (("status:4xx",), "status:429", True),
+        (("status:4xx",), "status:500", False),
+        (("status:4xx",), "length", False),
+        (("length",), "", False),
+        ((), "status:429", False),
+    ],
+)
+def test_which_kinds_are_kept(keep, reason, wanted):
+    assert gate.keeps(keep, reason) is wanted

@@ -14,8 +14,12 @@ LABEL = {"type": "object", "properties": {"label": {"type": "string", "enum": ["
 
 def judged(direct, request, response, **policy):
     talk = direct(**policy)
-    step = talk.ask(request)
-    return talk.engine.judge(step, response).entry
+    return entry_of(talk, talk.ask(request), response)
+
+
+def entry_of(talk, step, response):
+    judged = talk.engine.judge(step, response)
+    return interactions.entry_of(step, response, judged.judgement, talk.engine.policy)
 
 
 def test_an_entry_holds_what_came_and_where_it_comes_from(direct):
@@ -57,13 +61,20 @@ def test_the_first_byte_and_the_tokens_are_measured_where_they_are_known(direct)
     step.saw_first_byte()
     assert step.first_byte == first
     body = direct.said("a").body[:-1] + b', "usage": {"prompt_tokens": 3, "completion_tokens": 5}}'
-    metrics = talk.engine.judge(step, Response(200, (("content-type", "application/json"),), body)).entry.metrics
+    metrics = entry_of(talk, step, Response(200, (("content-type", "application/json"),), body)).metrics
     assert (metrics["input_tokens"], metrics["output_tokens"]) == (3, 5)
     assert metrics["latency_ms"] >= metrics["first_byte_ms"] >= 0
 
 
 def test_what_a_violation_quotes_is_scrubbed(direct):
     found = judged(direct, "q", direct.said(f'{{"label": "{SECRET}"}}'), contracts=(Contract(LABEL, name="l"),))
+    assert found.verdict == "reject:violation"
+    assert SECRET[8:20] not in str(found)
+
+
+def test_what_the_path_of_a_violation_names_is_scrubbed(direct):
+    contracts = (Contract({"type": "object", "properties": {"a": {}}}, name="l"),)
+    found = judged(direct, "q", direct.said(f'{{"a": 1, "{SECRET}": 2}}'), contracts=contracts)
     assert found.verdict == "reject:violation"
     assert SECRET[8:20] not in str(found)
 

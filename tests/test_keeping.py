@@ -161,11 +161,29 @@ def test_a_contract_whose_own_code_breaks_on_an_answer_is_no_error_that_an_sdk_w
     talk = direct(contracts=(Contract({}, name="c", on=lambda request: 1 / 0),))
     step = talk.ask("q")
     with pytest.raises(NotStored, match="ZeroDivisionError") as caught:
-        talk.engine.judge(step, direct.said("paid"))
+        talk.answer(step, "paid")
     assert caught.value.response == direct.said("paid")
     assert talk.ledger.open == (caught.value,)
-    talk.engine.abandon(step)
     assert talk.ask("q").ordinal == 0
+
+
+def test_what_a_broken_contract_quotes_is_scrubbed(direct):
+    def selects(request):
+        raise ValueError(f"what is {SECRET}?")
+
+    talk = direct(contracts=(Contract({}, name="c", on=selects),))
+    with pytest.raises(NotStored, match=r"what is \[openai key 1\]") as caught:
+        talk.call("q", f"the answer is {SECRET}")
+    assert SECRET[8:20] not in str(caught.value) + repr(caught.value)
+    assert SECRET.encode() in caught.value.response.body
+
+
+def test_where_the_client_raises_its_own_error_a_broken_contract_is_still_in_the_ledger(direct):
+    talk = direct(contracts=(Contract({}, name="c", on=lambda request: 1 / 0),))
+    judged = talk.engine.judge(talk.ask("q"), direct.said("paid"))
+    assert talk.ledger.all == ()
+    assert talk.engine.commit(judged, raising=False) == direct.said("paid")
+    assert [type(line) for line in talk.ledger.open] == [NotStored]
 
 
 def test_a_marker_that_cannot_be_written_is_no_error_that_an_sdk_would_retry(direct):

@@ -1,11 +1,15 @@
 import threading
+from dataclasses import replace
+from fnmatch import fnmatchcase
 from multiprocessing.pool import ThreadPool
 
 import pytest
 
 from onetake import misses
-from onetake.errors import InteractionNotFound, InteractionNotFoundInWorker
-from onetake.model import Cut, Response
+from onetake.contract import Contract
+from onetake.errors import InteractionNotFound, InteractionNotFoundAsException
+from onetake.model import Cut, Request, Response
+from onetake.settings import MaxAge
 
 SECRET = "sk-proj-" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z" * 2
 
@@ -43,6 +47,69 @@ def test_br_044_a_turn_after_a_new_answer_names_the_message_that_differs(direct)
     assert '$.history[0].content: asked "Hi there!", stored "Hello."' in str(miss(replaying, second_turn(answer)))
 
 
+LABEL = {"type": "object", "properties": {"label": {"enum": ["bug", "idea"]}}, "required": ["label"]}
+WHO = {"recorded_at": "2026-01-02T03:04:05Z", "commit": "31c3f4c0aa", "test": "tests/test_x.py::test_a"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "policy", "reason", "broken"),
+    [
+        (
+            {},
+            {"contracts": (Contract(LABEL, name="labels", schema_version=2),)},
+            "the stored interaction is stale, as it was recorded under labels schema_version 1, which is 2 today",
+            [],
+        ),
+        (
+            {},
+            {"contracts": (Contract(LABEL, name="labels"),)},
+            "the stored interaction is stale, as it breaks today's contract (violation)",
+            ['$.label: expected one of "bug", "idea", found "noise"'],
+        ),
+        (
+            {},
+            {"max_age": MaxAge(0.5, "fail")},
+            "the stored interaction is too old, as it was recorded * days ago, and max_age allows 0.5",
+            [],
+        ),
+        (
+            {"verdict": "kept:length"},
+            {},
+            "the stored answer is not for this session, as it was kept as 'length', and this session does not keep that"
+            ' (keep=["length"] would)',
+            [],
+        ),
+    ],
+    ids=["version", "contract", "age", "kind"],
+)
+def test_what_is_stored_and_not_valid_is_named_with_who_recorded_it(direct, changes, policy, reason, broken):
+    loose = {"type": "object", "properties": {"label": {"type": "string"}}}
+    recording = direct(contracts=(Contract(loose, name="labels"),))
+    recording.call("q", '{"label": "noise"}')
+    (entry,) = recording.entries()
+    recording.engine.cassette.put(replace(entry, **changes, provenance=WHO))
+    error = miss(direct(recording.store, "none", **policy), "q")
+    said, _, looked, near, mend = error.args
+    assert fnmatchcase(said.replace("[", "("), reason.replace("[", "("))
+    assert looked == "cassette"
+    assert near.splitlines() == [
+        recording.store.locate(entry.key, 0),
+        "recorded 2026-01-02T03:04:05Z at commit 31c3f4c0aa by tests/test_x.py::test_a",
+        *broken,
+    ]
+    assert mend
+    assert str(error).count(reason.rpartition(" as ")[2].partition("*")[0]) == 1
+
+
+def test_an_exhausted_miss_says_its_counts_once(direct):
+    recording = direct()
+    recording.call("q", "a")
+    replaying = direct(recording.store, "none")
+    replaying.call("q")
+    text = str(miss(replaying, "q"))
+    assert (text.count("once"), text.count("twice"), text.count("the request is the same")) == (1, 1, 1)
+
+
 def test_an_empty_cassette_says_so(direct):
     error = miss(direct(mode="none"), "q")
     assert error.args[2:4] == ("cassette (empty)", "")
@@ -73,13 +140,19 @@ def test_a_stream_that_was_left_says_where_it_ends(direct):
     talk.answer(talk.ask("q"), Response(200, (("content-type", "text/event-stream"),), b"data: 1\n\n", cut=Cut.LEFT))
     error = misses.left_early(talk.entries()[0], talk.engine.policy)
     assert error.args[0] == "the stream ends here: when it was recorded its caller left after 9 bytes"
+    assert error.args[4] == 'record it again and read it to its end: mode="all"'
+
+
+def test_the_line_of_a_request_that_nobody_looked_up_has_no_secret(direct):
+    asked = Request("GET", f"https://api.example/x?api_key={SECRET}")
+    assert misses.line_of(asked, direct().engine.policy) == "GET https://api.example/x"
 
 
 def test_only_the_workers_of_multiprocessings_pools_get_the_twin(direct):
     talk = direct(mode="none")
-    with ThreadPool(1) as pool, pytest.raises(InteractionNotFoundInWorker):
+    with ThreadPool(1) as pool, pytest.raises(InteractionNotFoundAsException):
         pool.apply_async(talk.ask, ("q",)).get(timeout=20)
-    assert [type(line) for line in talk.ledger.open] == [InteractionNotFoundInWorker]
+    assert [type(line) for line in talk.ledger.open] == [InteractionNotFoundAsException]
     found = []
     thread = threading.Thread(target=lambda: found.append(misses.in_pool_worker()))
     thread.start()

@@ -82,3 +82,9 @@ def test_a_wrong_word_in_the_environment_is_refused_even_beside_a_flag(outside):
     modes.set_flag(Mode.ALL)
     with pytest.raises(UsageError, match="did you mean 'none'"):
         modes.resolve(None, None, Mode.ONCE)
+
+
+@pytest.mark.parametrize(("word", "sealed"), [("none", True), ("replay", True), ("all", False), ("", False)])
+def test_the_environment_seals_in_either_word(outside, word, sealed):
+    outside.setenv("ONETAKE_MODE", word)
+    assert modes.sealed_by_environment() is sealed

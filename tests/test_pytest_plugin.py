@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import httpx  # noqa: F401 - imported here, so that each inner run finds the same module, patched
 import pytest
 
@@ -410,3 +412,49 @@ def test_br_148_a_missing_entry_is_called_so_with_the_command_that_makes_it(inne
         ]
     )
     assert provider.count == 0
+
+
+def test_a_replaying_test_finds_dummies_from_setup_to_teardown_and_no_other_test_does(inner, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    inner.write(
+        "test_it.py",
+        """
+        import os
+        import pytest
+
+        def key():
+            return os.environ.get("OPENAI_API_KEY")
+
+        @pytest.fixture
+        def client():
+            assert key()
+            yield
+            assert key()
+
+        @pytest.mark.cassette
+        def test_replays(client):
+            assert key()
+
+        @pytest.mark.cassette
+        def test_fails(client):
+            raise ValueError("own")
+
+        @pytest.mark.cassette(mode="once")
+        def test_may_record():
+            assert key() is None
+
+        def test_other():
+            assert key() is None
+
+        @pytest.mark.skipif("not os.environ.get('OPENAI_API_KEY')")
+        def test_live():
+            raise AssertionError("there is no key")
+
+        @pytest.mark.cassette
+        @pytest.mark.skipif("not os.environ.get('OPENAI_API_KEY')")
+        def test_live_with_a_cassette():
+            raise AssertionError("there is no key")
+        """,
+    )
+    inner().assert_outcomes(passed=3, failed=1, skipped=2)
+    assert "OPENAI_API_KEY" not in os.environ

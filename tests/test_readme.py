@@ -24,8 +24,9 @@ def block(start: str) -> str:
 
 
 def run(folder: Path, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in *folder* as a user's shell would: nothing of this test run in its environment."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "ONETAKE_", "COV_")) and k != "CI"}
+    """Run a command in *folder* as a user's shell would: nothing of this test run in its environment, and no key."""
+    ours = ("PYTEST_", "ONETAKE_", "COV_", "OPENAI_")
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(ours) and k != "CI"}
     return subprocess.run(
         [sys.executable, *command],
         cwd=folder,
@@ -49,16 +50,16 @@ def test_the_ten_lines_record_once_and_replay_even_when_pasted_twice(tmp_path):
     assert len(list((tmp_path / "cassettes/hello").glob("*.json"))) == 1
 
 
-def test_the_test_records_once_and_replays_with_the_provider_gone(tmp_path, provider):
+def test_the_test_records_once_and_replays_with_the_provider_gone_and_without_a_key(tmp_path, provider):
     pytest.importorskip("pydantic")
     (tmp_path / "test_triage.py").write_text(block("# test_triage.py"), encoding="utf-8")
     provider.script([openai_chat(json={"label": "error"})])
     pytest_run = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:cov", "-p", "no:xdist")
-    key = {"OPENAI_API_KEY": "sk-" + "a1B2" * 8, "OPENAI_BASE_URL": f"{provider.url}/v1"}
-    recorded = run(tmp_path, *pytest_run, "--record-mode=once", **key)
+    where = {"OPENAI_BASE_URL": f"{provider.url}/v1"}
+    recorded = run(tmp_path, *pytest_run, "--record-mode=once", OPENAI_API_KEY="sk-" + "a1B2" * 8, **where)
     assert (recorded.returncode, provider.count) == (0, 1), recorded.stdout
     provider.close()
-    replayed = run(tmp_path, *pytest_run, **key)
+    replayed = run(tmp_path, *pytest_run, **where)
     assert replayed.returncode == 0, replayed.stdout
     assert len(list((tmp_path / "cassettes/test_triage/test_a_full_disk_is_an_error").glob("*.json"))) == 1
 

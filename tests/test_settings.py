@@ -33,14 +33,11 @@ repeats = "same"
 keep = ["violation", "status:429", "status:4xx"]
 on_reject = "pass"
 refusals = "report"
-match = "legacy"
-legacy_differing = 388
+match = "whole"
 hosts = ["127.0.0.1:8000"]
 ignore = ["localhost:9999"]
 quiet = ["telemetry.example.com"]
 max_age = { days = 90, then = "fail" }
-probe_after = 30
-credentials = { MY_API_KEY = "dummy" }
 
 [key]
 ignore = ["$.metadata.trace_id"]
@@ -55,7 +52,6 @@ schema = "schemas/items.json"
 schema_version = 3
 watch = ["app/parse.py"]
 on = "tool:save"
-label_paths = ["$.label"]
 
 [contracts.other]
 schema = "app.models:Items"
@@ -83,22 +79,18 @@ def write(folder, name, text):
     ("name", "text"), [("onetake.toml", ALL), ("onetake.toml", under_tool(ALL)), ("pyproject.toml", under_tool(ALL))]
 )
 def test_every_setting_is_read_from_either_file(tmp_path, name, text):
-    path = write(tmp_path, name, text)
+    write(tmp_path, name, text)
     assert load_settings(tmp_path) == Settings(
         root=tmp_path,
-        source=path,
         mode=Mode.NEW_EPISODES,
         repeats=Repeats.SAME,
         keep=("violation", "status:429", "status:4xx"),
         on_reject="pass",
         refusals="report",
-        match="legacy",
-        legacy_differing=388,
         hosts=("127.0.0.1:8000",),
         ignore=("localhost:9999",),
         quiet=("telemetry.example.com",),
         max_age=MaxAge(90, "fail"),
-        probe_after=30,
         key=KeyRules(
             ignore=("$.metadata.trace_id",),
             ids=("$.messages[*].tool_calls[*].id",),
@@ -108,32 +100,31 @@ def test_every_setting_is_read_from_either_file(tmp_path, name, text):
             origins={"http://127.0.0.1:*": "local"},
         ),
         contracts={
-            "items": ContractSettings("items", "schemas/items.json", 3, ("app/parse.py",), "tool:save", ("$.label",)),
+            "items": ContractSettings("items", "schemas/items.json", 3, ("app/parse.py",), "tool:save"),
             "other": ContractSettings("other", "app.models:Items"),
         },
         scrub=ScrubRules(("$.user",), ("cust-[0-9]+",), ("x-request-cost",)),
-        credentials={"MY_API_KEY": "dummy"},
     )
 
 
 def test_the_nearest_file_counts_alone(tmp_path):
     write(tmp_path, "onetake.toml", 'mode = "all"\nrepeats = "same"')
-    near = write(tmp_path / "a", "pyproject.toml", '[tool.onetake]\nmode = "once"')
+    write(tmp_path / "a", "pyproject.toml", '[tool.onetake]\nmode = "once"')
     write(tmp_path / "a" / "b", "pyproject.toml", '[tool.other]\nwords = "onetake"')
     found = load_settings(write(tmp_path / "a" / "b" / "c", "test_x.py", ""))
-    assert (found.root, found.source, found.mode, found.repeats) == (tmp_path / "a", near, Mode.ONCE, None)
+    assert (found.root, found.mode, found.repeats) == (tmp_path / "a", Mode.ONCE, None)
 
 
 def test_in_one_folder_onetake_toml_goes_first(tmp_path):
     write(tmp_path, "pyproject.toml", '[tool.onetake]\nmode = "all"')
-    own = write(tmp_path, "onetake.toml", "")
-    assert load_settings(tmp_path) == Settings(root=tmp_path, source=own)
+    write(tmp_path, "onetake.toml", "")
+    assert load_settings(tmp_path) == Settings(root=tmp_path)
 
 
 def test_an_empty_table_counts_too(tmp_path):
     write(tmp_path, "onetake.toml", 'mode = "all"')
-    near = write(tmp_path / "a", "pyproject.toml", "[tool.onetake]")
-    assert load_settings(tmp_path / "a") == Settings(root=tmp_path / "a", source=near)
+    write(tmp_path / "a", "pyproject.toml", "[tool.onetake]")
+    assert load_settings(tmp_path / "a") == Settings(root=tmp_path / "a")
 
 
 @pytest.mark.parametrize("start", [".", "test_x.py", "not_there.py"])
@@ -162,9 +153,6 @@ def test_without_any_the_folder_is_the_root(tmp_path, monkeypatch, start):
         ("repeats = 'sequense'", "repeats: unknown word 'sequense'; did you mean 'sequence'?"),
         ("on_reject = 'ignore'", "on_reject: unknown word 'ignore'; it may be 'raise' or 'pass'"),
         ("refusals = 'reports'", "refusals: unknown word 'reports'; did you mean 'report'?"),
-        ("match = 'method'", "match: unknown word 'method'; it may be 'whole' or 'legacy'"),
-        ("legacy_differing = -1", "legacy_differing: must be a whole number, 0 or more, not -1"),
-        ("legacy_differing = true", "legacy_differing: must be a whole number, 0 or more, not True"),
         ("keep = 'violation'", "keep: must be a list, as in ['violation'], not 'violation'"),
         ("keep = ['violations']", "keep: unknown kind 'violations'; did you mean 'violation'?"),
         ("keep = ['status:4x']", "keep: unknown kind 'status:4x'; did you mean 'status:4xx'?"),
@@ -175,7 +163,6 @@ def test_without_any_the_folder_is_the_root(tmp_path, monkeypatch, start):
         ("max_age = { days = 0 }", "max_age.days: must be a number of days, more than 0, not 0"),
         ("max_age = { days = inf }", "max_age.days: must be a number of days, more than 0, not inf"),
         ("max_age = { days = 1, then = 'fails' }", "max_age.then: unknown word 'fails'; did you mean 'fail'?"),
-        ("probe_after = '30'", "probe_after: must be a number of days, more than 0, not '30'"),
         ("key = []", "key: must be a table: { ignore = …, ids = …, "),
         ("[key]\norigins = { a = 1 }", "key.origins.a: must be a text"),
         ("[contracts.x]\nschema = 'x'\nschema_version = 0", "contracts.x.schema_version: must be a whole number, 1 or"),
@@ -184,7 +171,6 @@ def test_without_any_the_folder_is_the_root(tmp_path, monkeypatch, start):
             "contracts.x.on: unknown selector 'tools:x'; did you mean 'tool:",
         ),
         ("contracts = { x = 'schemas/x.json' }", "contracts.x: must be a table: { schema = …, "),
-        ("credentials = { A = 1 }", "credentials.A: must be a text"),
         ("hosts = " + "{ a = '" + "x" * 99 + "' }", "hosts: must be a list, not {'a': 'xxxxxxxxxx"),
     ],
 )
@@ -194,6 +180,31 @@ def test_what_is_wrong_is_named_with_file_table_and_what_would_be_right(tmp_path
         load_settings(tmp_path)
     assert str(caught.value).startswith(f"{tmp_path / 'onetake.toml'}: ")
     assert len(str(caught.value)) - len(str(tmp_path)) < 250
+
+
+RESERVED = {
+    "match": ('match = "legacy"', "onetake.toml: match: all but 'whole' comes with `onetake import`"),
+    "legacy_differing": ("legacy_differing = 388", "legacy_differing: comes with `onetake import`"),
+    "probe_after": ("probe_after = 30", "probe_after: comes with `onetake status`"),
+    "credentials": ('credentials = { MY_API_KEY = "dummy" }', "credentials: comes with `onetake run`"),
+    "label_paths": (
+        '[contracts.x]\nschema = "x"\nlabel_paths = ["$.label"]',
+        "contracts.x.label_paths: comes with `onetake probe`",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), RESERVED.values(), ids=RESERVED)
+def test_a_reserved_setting_is_known_and_refused(tmp_path, text, message):
+    write(tmp_path, "onetake.toml", text)
+    with pytest.raises(UsageError, match=re.escape(f"{message}; this version does not have it yet")):
+        load_settings(tmp_path)
+
+
+def test_the_page_marks_what_is_reserved():
+    section = PAGE.read_text(encoding="utf-8").partition("## Reserved\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)[^|]*\| `(onetake \w+)`", section, re.MULTILINE)
+    assert rows == [(name, message.split("`")[1]) for name, (_, message) in RESERVED.items()]
 
 
 def test_in_pyproject_the_table_has_its_whole_name(tmp_path):
@@ -290,5 +301,5 @@ def test_the_reference_has_every_setting(heading, kind):
     sections = re.split(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
     section = next(text for text in sections if text.startswith((heading, f"`{heading}")))
     rows = re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE)
-    fields = [field.name for field in dataclasses.fields(kind) if field.name not in ("root", "source", "name")]
+    fields = [field.name for field in dataclasses.fields(kind) if field.name not in ("root", "name")]
     assert rows == fields

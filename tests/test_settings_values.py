@@ -19,6 +19,8 @@ from onetake.errors import UsageError
         (values.one_of({"a": 1, "b": 2}), "b", 2),
         (values.kept, ["cut", "status:503", "status:5xx"], ("cut", "status:503", "status:5xx")),
         (values.selector, "schema:items", "schema:items"),
+        (values.selector, "tool:two\nlines", "tool:two\nlines"),
+        (values.later("onetake x", now=("a", "b")), "b", "b"),
     ],
 )
 def test_a_right_value_is_returned(read, value, found):
@@ -40,11 +42,28 @@ def test_a_right_value_is_returned(read, value, found):
         (values.one_of({"a": 1}), [], r"here: must be 'a', not \[\]"),
         (values.kept, ["status:999"], "here: unknown kind 'status:999'"),
         (values.selector, "tool:", "here: unknown selector 'tool:'"),
+        (values.later("onetake x"), 1, "here: comes with `onetake x`; this version does not have it yet"),
+        (values.later("onetake x", now=("a", "b")), [], "here: all but 'a' or 'b' comes with `onetake x`; this"),
     ],
 )
 def test_a_wrong_value_says_where_and_what_would_be_right(read, value, message):
     with pytest.raises(UsageError, match=f"^{message}"):
         read(value, "here")
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "otherwise", "said"),
+    [
+        ("requried", ["$ref", "required"], "", "; did you mean 'required'?"),
+        ("Keep-Headers", ["keep_headers"], "", "; did you mean 'keep_headers'?"),
+        ("one_of", ["oneOf", "anyOf"], "none", "; did you mean 'oneOf'?"),
+        ("datetime", ["time", "date-time"], "none", "; did you mean 'date-time'?"),
+        ("qqqq", ["a", "b", "c"], "", "; it may be 'a', 'b' or 'c'"),
+        ("qqqq", ["a", "b"], "use pattern", " (use pattern)"),
+    ],
+)
+def test_a_wrong_word_gets_the_nearest_or_what_there_is(word, known, otherwise, said):
+    assert values.nearest(word, known, otherwise) == said
 
 
 def test_tables_read_each_name_by_its_own_reader():

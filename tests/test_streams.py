@@ -42,8 +42,8 @@ def raw_deflate(body):
     return deflate.compress(body) + deflate.flush()
 
 
-def watch(*chunks, request=CHAT, status=200, headers=(SSE,)):
-    watched = Watch(request, status, headers)
+def watch(*chunks, request=CHAT, status=200, headers=(SSE,), **more):
+    watched = Watch(request, status, headers, **more)
     for each in chunks:
         watched.feed(each)
     return watched
@@ -71,10 +71,20 @@ def test_a_stream_is_complete_with_its_terminal_event():
 
 
 @pytest.mark.parametrize(
+    "request_, last",
+    [(CHAT, b"data: [DONE]"), (CHAT, b"data: [DONE]\n"), (MESSAGES, b"event: message_stop\ndata: {}\r\n")],
+)
+def test_a_last_event_counts_without_its_blank_line_where_its_data_is_whole(request_, last):
+    ended = watch(b"data: {}\n\n", last, request=request_)
+    assert not ended.terminal
+    assert ended.finish(Ending.END).cut is Cut.NO
+
+
+@pytest.mark.parametrize(
     "request_, last", [(CHAT, b"data: [DONE]\n\n"), (MESSAGES, b"event: message_stop\ndata: {}\n\n")]
 )
 def test_br_063_a_stream_without_its_terminal_event_is_cut(request_, last):
-    cut = watch(b"data: {}\n\n", last[:-2], request=request_)
+    cut = watch(b"data: {}\n\n", last[:-4], request=request_)
     assert [cut.finish(ended).cut for ended in (Ending.END, Ending.FAILED, Ending.LEFT)] == [
         Cut.PROVIDER,
         Cut.PROVIDER,
@@ -163,6 +173,31 @@ def test_without_its_decoder_a_coding_stays(monkeypatch):
     assert not watched.terminal
     found = watched.finish(Ending.END)
     assert (found.body, found.decoded, found.cut, found.headers) == (brotli.compress(WHOLE), "", Cut.NO, headers)
+
+
+@pytest.mark.parametrize("coding", ENCODE)
+def test_br_070_a_coding_that_the_client_does_not_undo_stays(coding):
+    """Its caller gets the encoded bytes, and so must a replay."""
+    asked, wire = [], ENCODE[coding](WHOLE)
+
+    def undoes(name):
+        asked.append(name)
+        return name != coding
+
+    headers = (SSE, ("content-encoding", coding))
+    watched = watch(wire, headers=headers, undoes=undoes)
+    assert not watched.terminal
+    found = watched.finish(Ending.END)
+    assert (found.body, found.decoded, found.cut, found.headers) == (wire, "", Cut.NO, headers)
+    assert asked == [coding]
+
+
+def test_of_two_codings_the_client_must_undo_both():
+    wire = brotli.compress(gzip.compress(WHOLE))
+    headers = (SSE, ("content-encoding", "gzip, br"))
+    for undone in (["gzip"], ["br"]):
+        assert watch(wire, headers=headers, undoes=undone.__contains__).finish(Ending.END).body == wire
+    assert watch(wire, headers=headers, undoes=["gzip", "br"].__contains__).finish(Ending.END).body == WHOLE
 
 
 def test_a_stream_that_cannot_be_decoded_is_judged_by_its_ending():

@@ -49,4 +49,7 @@ def test_what_lies_below_the_callers_line_is_cut_off():
 
 
 def test_a_refusal_that_was_not_raised_is_left_alone():
-    end_at_callers_line(InteractionNotFound("no interaction", "x"))
+    refusal = InteractionNotFound("no interaction", "x")
+    end_at_callers_line(refusal)
+    assert refusal.__traceback__ is None
+    assert refusal.args == InteractionNotFound("no interaction", "x").args

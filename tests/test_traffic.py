@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from onetake.errors import UsageError
-from onetake.traffic import QUIET, Route, Traffic, looks_like_llm
+from onetake.traffic import QUIET, Route, Traffic
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "traffic.md"
 CHAT = "/v1/chat/completions"
@@ -40,10 +40,24 @@ def test_br_081_rules_are_per_host_and_port():
 
 
 def test_br_081_an_ignored_call_that_looks_like_a_model_call_is_warned_about():
-    warning = looks_like_llm("POST", f"http://localhost:11434{CHAT}")
-    assert warning.startswith(f"POST http://localhost:11434{CHAT} looks like a model call (openai-chat)")
-    assert looks_like_llm("POST", "http://localhost:8000/tickets") == ""
-    assert "\x1b" not in looks_like_llm("POST", f"http://localhost:1/\x1b[31m{CHAT}")
+    url = f"http://localhost:11434{CHAT}"
+    for wide in (Traffic(ignore=["localhost"]), Traffic(quiet=["localhost"]), Traffic(ignore=["localhost", "a:1/x"])):
+        assert wide.warning("POST", url).startswith("looks like a model call (openai-chat) and is not recorded")
+        assert wide.warning("POST", "http://localhost:11434/tickets") == ""
+
+
+@pytest.mark.parametrize("pattern", ["localhost:11434", "localhost/v1/*", "*:11434", "*/v1/chat/completions"])
+def test_br_081_a_pattern_that_names_a_port_or_a_path_is_meant(pattern):
+    url = f"http://localhost:11434{CHAT}"
+    for meant in (Traffic(ignore=[pattern]), Traffic(ignore=["localhost", pattern]), Traffic(quiet=[pattern])):
+        assert meant.verdict("POST", url) in (Route.IGNORED, Route.QUIET)
+        assert meant.warning("POST", url) == ""
+
+
+def test_a_bracketed_address_alone_names_a_whole_host():
+    url = f"http://[::1]:11434{CHAT}"
+    assert Traffic(ignore=["[::1]"]).warning("POST", url)
+    assert not Traffic(ignore=["[::1]:11434"]).warning("POST", url)
 
 
 @pytest.mark.parametrize(

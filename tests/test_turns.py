@@ -103,7 +103,8 @@ def test_the_leaders_own_flow_never_waits_for_it(direct):
 
 def test_who_looked_before_an_answer_was_there_looks_again(direct):
     turn, late = Turn(), live(direct, "b")
-    turn.done = True
+    with turn.writing() as is_first:
+        assert is_first
     assert not turn.take_off(late, done=False)
     assert turn.take_off(late, done=True)
 
@@ -175,3 +176,15 @@ def test_under_all_the_answer_written_first_serves_everyone_too(direct):
         worker.join()
     assert len(set(answers.values())) == 1
     assert direct(recording.store, "none").call("q") == talk.call("q")
+
+
+def test_of_those_who_write_an_answer_for_everyone_one_is_first():
+    turn = Turn()
+    with pytest.raises(OSError, match="full"), turn.writing():
+        raise OSError("full")
+    assert not turn.done
+    first = []
+    for _ in range(2):
+        with turn.writing() as is_first:
+            first.append(is_first)
+    assert (first, turn.done) == ([True, False], True)

@@ -54,6 +54,28 @@ def test_another_schema_version_is_stale_whatever_the_answer(entry):
     assert (found, why) == (Found.STALE, "it was recorded under labels schema_version 1, which is 2 today")
 
 
+def test_another_version_is_stale_whatever_the_contract_is_called(entry):
+    recorded = entry('{"label": "bug"}', labels(name="k"))
+    found, why = word(recorded, labels(name="k2", version=5))
+    assert (found, why) == (
+        Found.STALE,
+        "it was recorded under k schema_version 1, which is k2 schema_version 5 today",
+    )
+    assert word(recorded, labels(name="k2"))[0] is Found.VALID
+    assert word(recorded, labels(TIGHT, name="k2"))[0] is Found.VALID
+    assert word(entry('{"label": "noise"}', labels(name="k")), labels(TIGHT, name="k2"))[0] is Found.STALE
+
+
+def test_an_entry_without_a_contract_has_no_version_to_compare(entry):
+    assert word(entry('{"label": "bug"}'), labels(version=7))[0] is Found.VALID
+
+
+def test_a_name_from_a_file_is_printable(entry):
+    recorded = entry('{"label": "bug"}', labels())
+    hostile = replace(recorded, contract=replace(recorded.contract, name="\x1b[31mk\nx"))
+    assert word(hostile, labels(version=2))[1].isprintable()
+
+
 def test_a_tightened_schema_never_replays_a_frozen_bug(entry):
     frozen, right = entry('{"label": "noise"}', labels()), entry('{"label": "bug"}', labels())
     found, why = word(frozen, labels(TIGHT))

@@ -51,16 +51,25 @@ def test_who_asks_is_the_task(loop):
 @LOOPS
 def test_an_awaited_flight_leaves_the_loop_free(loop):
     async def main():
-        future = Future()
+        future, order = Future(), []
+
+        async def waiter():
+            order.append("waits")
+            await waiting.awaited(future)
+            order.append("goes on")
 
         async def landing():
+            while "waits" not in order:
+                await anyio.lowlevel.checkpoint()
+            order.append("lands")
             future.set_result(None)
 
         async with anyio.create_task_group() as group:
-            group.start_soon(waiting.awaited, future)
+            group.start_soon(waiter)
             group.start_soon(landing)
+        return order
 
-    _run(loop, main)
+    assert _run(loop, main) == ["waits", "lands", "goes on"]
 
 
 @LOOPS
@@ -76,6 +85,30 @@ def test_a_cancelled_waiter_leaves_the_flight_to_the_others(loop):
     assert _run(loop, main)
     assert not future.cancelled()
     future.set_result(None)
+
+
+def test_a_task_that_is_torn_away_is_known():
+    async def main():
+        asked = asyncio.Event()
+        flows = []
+
+        async def asking():
+            flows.append(waiting.task())
+            asked.set()
+            await asyncio.Event().wait()
+
+        task = asyncio.create_task(asking())
+        await asked.wait()
+        before = waiting.is_torn_away(flows[0])
+        task.cancel()
+        during = waiting.is_torn_away(flows[0])
+        await asyncio.wait([task])
+        after = waiting.is_torn_away(flows[0])
+        return before, during, after, waiting.task()
+
+    *told, flow = asyncio.run(main())
+    assert told == [False, True, True]
+    assert waiting.is_torn_away(flow), "its loop has stopped"
 
 
 @LOOPS

@@ -13,8 +13,8 @@ from typing import Any
 
 from onetake.engine import Engine
 from onetake.errors import InteractionNotFound
+from onetake.misses import line_of
 from onetake.model import Request
-from onetake.printable import one_line
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +40,7 @@ class _Inside:
 
 _inside: ContextVar[_Inside | None] = ContextVar("onetake_inside", default=None)
 _open: list[Scope] = []
+_softly = False
 _lock = threading.Lock()
 
 
@@ -52,6 +53,7 @@ def enter(engine: Engine, *, ambient: bool = False) -> Scope:
     """
     scope = Scope(engine, _scope.get(), ambient)
     with _lock:
+        engine.ledger.softly = _softly
         _carry_into_threads()
         _open.append(scope)
     return scope
@@ -62,6 +64,24 @@ def leave(scope: Scope) -> None:
     scope.engine.closed = True
     with _lock:
         _open.remove(scope)
+
+
+@contextmanager
+def softly() -> Iterator[None]:
+    """Have every session that is open inside the block raise its refusals as `Exception`s, for what stops at others."""
+    _set_softly(True)
+    try:
+        yield
+    finally:
+        _set_softly(False)
+
+
+def _set_softly(value: bool) -> None:
+    global _softly
+    with _lock:
+        _softly = value
+        for scope in _open:
+            scope.engine.ledger.softly = value
 
 
 def bound() -> Scope | None:
@@ -119,10 +139,9 @@ def _innermost(method: str, url: str) -> Scope | None:
     found = _end_of_chain(scopes)
     if found is not None or not scopes:
         return found
-    request = scopes[0].engine.policy.scrubber.begin().request(Request(method, url))
     refusal = InteractionNotFound(
         "several sessions are open side by side and this thread belongs to none of them",
-        one_line(f"{method} {request.url}", 200),
+        line_of(Request(method, url), scopes[0].engine.policy),
         ", ".join(scope.engine.cassette.place for scope in scopes),
         "",
         "start the thread inside the session it belongs to, or pass it contextvars.copy_context()",

@@ -34,24 +34,36 @@ def elsewhere(folder: Path, key: str, root: Path, most: int = 3, look_at: int = 
         root: What the named paths are relative to.
         most: How many to name.
         look_at: How many folders to look into at most; a miss must not take for ever.
+
+    Returns:
+        Their paths; a folder that cannot be read names nothing, so that the miss itself is still told.
     """
     found: list[str] = []
     parent = folder.parent if folder.parent.parent == root else folder.parent.parent
     for other in _folders(parent)[:look_at]:
         if len(found) == most:
             break
-        if other != folder and next(other.glob(f"*{key[:16]}*.json"), None):
+        if other != folder and _holds(other, key):
             found.append(other.relative_to(root).as_posix() if other.is_relative_to(root) else str(other))
     return found
 
 
+def _holds(folder: Path, key: str) -> bool:
+    try:
+        return next(folder.glob(f"*{key[:16]}*.json"), None) is not None
+    except OSError:
+        return False
+
+
 def _folders(parent: Path) -> list[Path]:
     """Return the folders under *parent*, two levels deep, sidecar folders left out."""
-    if not parent.is_dir():
-        return []
     first = _children(parent)
     return [*first, *(child for folder in first for child in _children(folder))]
 
 
 def _children(parent: Path) -> list[Path]:
-    return sorted(child for child in parent.iterdir() if child.is_dir() and not child.name.startswith(("_", ".")))
+    """Return a folder's own folders; none of one that is missing or unreadable: to name them is a courtesy."""
+    try:
+        return sorted(child for child in parent.iterdir() if child.is_dir() and not child.name.startswith(("_", ".")))
+    except OSError:
+        return []

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from threading import RLock
 
-from onetake import dialects
+from onetake import dialects, picking
 from onetake.errors import FormatError, StoreError
 from onetake.format import dump_entry, load_entry
 from onetake.key import Keyer
-from onetake.model import Entry, Request
+from onetake.model import Entry
 from onetake.scrub.scanning import scan
 from onetake.stores import Store
 from onetake.stores.naming import Slot, label
@@ -258,17 +257,10 @@ def decoration(entry: Entry) -> str:
     dialect = dialects.find(request.method, request.url)
     if dialect is None:
         return label(request.method.lower(), "")
-    return label(dialect.operation, dialect.model_asked(_without_ignored(entry)) or "")
-
-
-def _without_ignored(entry: Entry) -> Request:
-    """Return the request as the key sees it, so that an ignored model does not show in the name either."""
     keyer, days = Keyer.from_spec(entry.key_spec.rules)
-    body = keyer.parts(entry.request, days)["body"]
-    if body.get("kind") != "json":
-        return entry.request
-    return replace(entry.request, body=_dumps(body["json"]))
-
-
-def _dumps(value: object) -> bytes:
-    return json.dumps(value, default=str).encode("utf-8", "backslashreplace")
+    keyed = keyer.parts(request, days)
+    # Not what the dialect reads in the request as it came: a model that the key ignores must not show in the name.
+    model = picking.text(picking.mapping(keyed["body"].get("json")).get("model"))
+    if not model and keyed["path"] == dialect.model_asked(request):  # a function is its own model
+        model = keyed["path"]
+    return label(dialect.operation, model)

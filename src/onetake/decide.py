@@ -1,4 +1,7 @@
-"""The one decision: what to do with a request. Nothing else asks for the mode."""
+"""The one decision: what to do with a request. Nothing else asks for the mode.
+
+What others need to know of a mode (does it record at all, does it read anything) is asked of the decision, by name.
+"""
 
 from __future__ import annotations
 
@@ -58,3 +61,23 @@ def decide(mode: Mode, found: Found, *, being_made: bool) -> Action:
         return Action.REPLACE
     may_record = mode is Mode.NEW_EPISODES or (mode is Mode.ONCE and being_made)
     return Action.RECORD if missing and may_record else Action.REFUSE
+
+
+def records(mode: Mode) -> bool:
+    """Tell whether a mode ever records: whether it has something to keep of a call."""
+    return decide(mode, Found.ABSENT, being_made=True) is Action.RECORD
+
+
+def replaces_everything(mode: Mode) -> bool:
+    """Tell whether a mode asks even for what is stored and valid, so that no old answer is left in use."""
+    return decide(mode, Found.VALID, being_made=False) is Action.REPLACE
+
+
+def reads_nothing(mode: Mode) -> bool:
+    """Tell whether a mode lets every call pass untouched: nothing is read, written or counted."""
+    return decide(mode, Found.VALID, being_made=False) is Action.PASS
+
+
+def refuses(mode: Mode, found: Found) -> bool:
+    """Tell whether a mode refuses a request in a finished cassette."""
+    return decide(mode, found, being_made=False) is Action.REFUSE

@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from threading import RLock
 
-from onetake import gate, interactions, misses
-from onetake.cassette import Cassette, Damaged
+from onetake import gate, misses
+from onetake.cassette import Cassette
 from onetake.contract import Contract
-from onetake.decide import Action, Found, decide
+from onetake.decide import Action, Found, decide, reads_nothing
 from onetake.errors import ContractError, FormatError, NotStored, Refusal, StoreError
 from onetake.keeping import Keeper
 from onetake.ledger import Ledger
+from onetake.lookup import Lookup
 from onetake.model import Entry, Repeats, Request, Response
 from onetake.printable import one_line
 from onetake.steps import Asked, Flow, Judged, Live, Policy, Replay, Wait
-from onetake.traffic import Route, looks_like_llm
+from onetake.traffic import Route
 from onetake.turns import Turn
-from onetake.validity import Validity
 
 
 class Engine:
@@ -39,9 +39,6 @@ class Engine:
     Raises:
         UsageError: A file that a contract watches is not there.
     """
-
-    softly = False
-    """Of all engines: True while pytest tears a test down, which stops at any error that is no `Exception`."""
 
     def __init__(
         self,
@@ -65,9 +62,9 @@ class Engine:
         self.asked: set[tuple[str, int]] = set()
         """Key and ordinal of all that was asked for, whatever came of it."""
         self._being_made = being_made
-        self._keeper = Keeper(policy, cassette, rejects, ledger, on_record)
-        self._elsewhere = elsewhere
-        self._validity = Validity(policy)
+        self._lookup = Lookup(policy, cassette)
+        self._misses = misses.Misses(policy, cassette, elsewhere)
+        self._keeper = Keeper(policy, cassette, rejects, ledger, self._turn, on_record)
         self._turns: dict[str, Turn] = {}
         self._warned: set[tuple[str, str]] = set()
         self._lock = RLock()  # re-entrant: a stream that is dropped may end in the garbage collector, anywhere
@@ -84,7 +81,7 @@ class Engine:
 
     def passes(self, method: str, url: str) -> bool:
         """Tell whether a request is none of this session's business: it goes out untouched and nothing is written."""
-        if decide(self.policy.mode, Found.ABSENT, being_made=False) is Action.PASS:
+        if reads_nothing(self.policy.mode):
             return True
         if self.policy.traffic.verdict(method, url) is Route.INTERACTION:
             return False
@@ -111,35 +108,32 @@ class Engine:
             UsageError: A file that one of *contracts* watches is not there.
         """
         if self.closed:
-            raise self.refuse(misses.closed(request, self.cassette.place, self.policy))
+            raise self.refuse(self._misses.closed(request))
         ask = self._same if self.policy.repeats is Repeats.SAME else self._next
         step = None
         if contracts is not None:
             self._check_watched(contracts)
         try:
-            asked = self._identify(request, self.policy.contracts if contracts is None else contracts)
+            asked = self._lookup.identify(request, self.policy.contracts if contracts is None else contracts)
             step = ask(asked, self._turn(asked.key), flow, client)
         except StoreError as error:
-            raise self.refuse(misses.unreachable(self.cassette.place, error)) from error
+            raise self.refuse(self._misses.unreachable(error)) from error
         finally:
             if not isinstance(step, Wait):  # who waits will ask again
                 self._note(request, step)
         return step
 
     def judge(self, call: Live, response: Response) -> Judged:
-        """Say what an answer is, and make the entry of it. Writes nothing.
+        """Say what an answer is. Pure: asks neither clock nor git, writes nothing, and refuses nothing.
 
-        Raises:
-            NotStored: What judges (a contract's own code, a dialect) broke on this answer.
+        An error of what judges (a contract's own code, a dialect) is part of the word, for `commit` to refuse.
         """
         asked, policy = call.asked, self.policy
         try:
             judgement = gate.judge(asked.request, response, asked.contracts, keep=policy.keep, root=policy.root)
-            passes = judgement.kind is gate.Kind.PASS
-            entry = None if passes else interactions.entry_of(call, response, judgement, policy)
-        except Exception as error:  # an SDK would ask, and pay, again
-            raise self._not_stored(call, response, f"{type(error).__name__}: {error}") from error
-        return Judged(call, response, judgement, entry)
+        except Exception as error:  # noqa: BLE001 - any of it would make an SDK ask, and pay, again
+            return Judged(call, response, error)
+        return Judged(call, response, judgement)
 
     def commit(self, judged: Judged, *, raising: bool = True) -> Response:
         """Keep what was judged, and end the call. Blocks until it is on disk.
@@ -153,7 +147,7 @@ class Engine:
 
         Raises:
             ContractError: The answer is a reject, and rejects raise.
-            NotStored: The store could not write it.
+            NotStored: What judges it broke, or the store could not write it.
         """
         if not self._end(judged.call):
             return judged.response
@@ -161,8 +155,8 @@ class Engine:
             return self._kept(judged, raising=raising)
         except ContractError as error:
             raise self.refuse(error) from None
-        except (StoreError, FormatError, OSError) as error:
-            refusal = self._not_stored(judged.call, judged.response, str(error))
+        except Exception as error:  # an SDK would ask, and pay, again
+            refusal = self.refuse(_not_stored(judged, error))
             if not raising:
                 return judged.response
             raise refusal from error
@@ -180,31 +174,14 @@ class Engine:
         self.ledger.write(refusal)
         return refusal
 
-    def _not_stored(self, call: Live, response: Response, why: str) -> Refusal:
-        return self.refuse(NotStored(misses.asked_line(call.asked, self.policy), one_line(why, 400), response))
+    def in_callers_form(self, refusal: Refusal) -> Refusal:
+        """Return a refusal as its thread can stand it: pool workers hang on what is no `Exception`."""
+        return refusal.as_exception() if self.ledger.softly or misses.in_pool_worker() else refusal
 
     def _check_watched(self, contracts: tuple[Contract, ...]) -> None:
         """Say before anything is asked and paid for that a file which a contract watches is not there."""
         for contract in contracts:
             contract.ref(self.policy.root)
-
-    def _identify(self, request: Request, contracts: tuple[Contract, ...]) -> Asked:
-        """Find the request's key: as it came, and only where nothing has that key, scrubbed.
-
-        Stored keys are of scrubbed requests: whatever is found under the key of the request as it came has no secret
-        in it, so a hit costs no scrubbing. Rules of the project's own may be younger than the entries, so under those
-        an entry of the scrubbed request goes first.
-        """
-        keyer, scrubber = self.policy.keyer, self.policy.scrubber
-        days = keyer.today()
-        asked = Asked(request, contracts, keyer.key(request, days), days, scrubber.begin())
-        stored = self.cassette.ordinals(asked.key)
-        if not stored or scrubber.declared or scrubber.patterns:
-            asked.scrubbed = asked.scrubbing.request(request)
-            key = keyer.key(asked.scrubbed, days)
-            if not stored or self.cassette.ordinals(key):
-                asked.key = key
-        return asked
 
     def _next(self, asked: Asked, turn: Turn, flow: Flow, client: str) -> Replay | Live:
         """Answer with the key's next entry: no two callers get the same one."""
@@ -224,66 +201,53 @@ class Engine:
             done = turn.done
             if (future := turn.awaited(flow)) is not None:
                 return Wait(future)
+            # This session's own answer serves everyone, whatever the mode says of one that it finds: `all` would ask
+            # once for each caller.
             if done and isinstance(entry := self.cassette.load(asked.key, 0), Entry):
-                return Replay(entry.response, entry)
+                return Replay(entry)
             step = self._step(asked, 0, flow, client)
             if isinstance(step, Replay) or turn.take_off(step, done=done):
                 return step
 
     def _step(self, asked: Asked, ordinal: int, flow: Flow, client: str) -> Replay | Live:
         self.asked.add((asked.key, ordinal))
-        found, entry = self._look(asked, ordinal)
-        action = decide(self.policy.mode, found, being_made=self._being_made())
-        if action is Action.REPLAY and isinstance(entry, Entry):
-            return Replay(entry.response, entry)
+        looked = self._lookup.look(asked, ordinal)
+        action = decide(self.policy.mode, looked.found, being_made=self._being_made())
+        if action is Action.REPLAY and isinstance(looked.entry, Entry):
+            if looked.found is Found.PENDING:
+                self._resume(asked, looked.entry)
+            return Replay(looked.entry)
         if action is Action.REFUSE:
-            raise self.refuse(self._explain(asked, ordinal, found, entry))
+            raise self.refuse(self._misses.refused(looked, self._lookup.why(looked), set(self.played)))
         return Live(asked, action, ordinal, flow, client, self.policy.repeats is Repeats.SAME)
 
-    def _look(self, asked: Asked, ordinal: int) -> tuple[Found, Entry | Damaged | None]:
-        if pending := self._left_over(asked, ordinal):
-            return Found.PENDING, pending
-        entry = self.cassette.load(asked.key, ordinal)
-        if entry is None:
-            stored = self.cassette.ordinals(asked.key)
-            return (Found.EXHAUSTED if stored and max(stored) < ordinal else Found.ABSENT), None
-        if isinstance(entry, Damaged):
-            return Found.UNREADABLE, entry
-        if why := interactions.mismatch(entry, asked, self.policy.keyer):
-            return Found.UNREADABLE, Damaged(self.cassette.store.locate(asked.key, ordinal), why)
-        return self._validity.of(entry, asked.contracts), entry
-
-    def _left_over(self, asked: Asked, ordinal: int) -> Entry | None:
-        """Return what an earlier, failed run of this test left for a request, if it would be valid in the cassette."""
-        entry = self.cassette.left_over(asked.key, ordinal)
-        if entry is None or entry in self.resumed:
-            return entry
-        if interactions.mismatch(entry, asked, self.policy.keyer):
-            return None
-        if self._validity.of(entry, asked.contracts) is not Found.VALID:
-            return None
+    def _resume(self, asked: Asked, entry: Entry) -> None:
+        """Take what an earlier, failed run of this test left as recorded by this one, once."""
+        with self._lock:
+            if entry in self.resumed:
+                return
+            self.resumed.append(entry)
         self.cassette.resume(entry)
-        self.resumed.append(entry)
-        self.ledger.say(f"answered from a run that failed: {misses.asked_line(asked, self.policy)}")
-        return entry
+        self.ledger.say(f"answered from a run that failed: {misses.asked_line(asked)}")
 
     def _warn_of_model_call(self, method: str, url: str) -> None:
         """Say, once a place, that a call which goes out untouched looks like one that should be recorded."""
         place = url.partition("?")[0]
-        if not looks_like_llm(method, place):
+        said = self.policy.traffic.warning(method, place)
+        if not said:
             return
         with self._lock:
             if (method, place) in self._warned:
                 return
             self._warned.add((method, place))
-        self.ledger.say(looks_like_llm(method, self.policy.scrubber.begin().request(Request(method, place)).url))
+        self.ledger.say(f"{misses.line_of(Request(method, place), self.policy)} {said}")
 
     def _note(self, request: Request, step: Replay | Live | None) -> None:
         with self._lock:
             self.requests.append(request)
             if isinstance(step, Replay):
                 self.played.append((step.entry.key, step.entry.ordinal))
-        if isinstance(step, Replay) and (old := self._validity.warning(step.entry)):
+        if isinstance(step, Replay) and (old := self._lookup.validity.warning(step.entry)):
             self.ledger.say(old)
 
     def _turn(self, key: str) -> Turn:
@@ -299,17 +263,17 @@ class Engine:
         return not ended
 
     def _kept(self, judged: Judged, *, raising: bool) -> Response:
-        if (entry := judged.entry) is None:
+        judgement = judged.judgement
+        if isinstance(judgement, Exception):
+            raise judgement
+        if judgement.kind is gate.Kind.PASS:
             return judged.response
-        return self._keeper.keep(judged, entry, self._turn(entry.key), raising=raising)
+        return self._keeper.keep(judged.call, judged.response, judgement, raising=raising)
 
-    def _explain(self, asked: Asked, ordinal: int, found: Found, entry: Entry | Damaged | None) -> Refusal:
-        if isinstance(entry, Damaged):
-            return misses.unreadable(entry)
-        why = self._validity.why(entry, asked.contracts) if entry else ""
-        others = self._elsewhere(asked.key)
-        return misses.not_found(asked, found, ordinal, why, self.policy, self.cassette, set(self.played), others)
 
-    def in_callers_form(self, refusal: Refusal) -> Refusal:
-        """Return a refusal as its thread can stand it: pool workers hang on what is no `Exception`."""
-        return refusal.as_exception() if Engine.softly or misses.in_pool_worker() else refusal
+def _not_stored(judged: Judged, error: Exception) -> NotStored:
+    """Make the refusal of an answer that is on no disk; the error may quote the answer, and its secrets."""
+    asked = judged.call.asked
+    is_told = isinstance(error, StoreError | FormatError | OSError)
+    why = asked.scrubbing.text(str(error) if is_told else f"{type(error).__name__}: {error}")
+    return NotStored(misses.asked_line(asked), one_line(why, 400), judged.response)

@@ -9,7 +9,7 @@
         ├── InteractionNotFound             a miss where the mode forbids a live call
         ├── UnreadableEntry                 the entry is there and cannot be read
         ├── ContractError                   the answer is not what the contract asks for
-        └── NotStored                       the answer came and could not be written
+        └── NotStored                       the answer came and could not be judged or written
 
 A refusal stands outside `Exception`, as pytest's own outcomes do: SDKs retry and rename every `Exception` (anthropic
 3 attempts, openai 2.x "Connection error."). The parts of every error are its `args`, so that it pickles.
@@ -42,12 +42,20 @@ class AdapterError(OnetakeError, Exception):
 
 
 class Refusal(OnetakeError):
-    """Our no to a request or to an answer. `args` are one-screen texts, untrusted parts already made safe to print."""
+    """Our no to a request or to an answer.
+
+    `args` are one-screen texts, secrets scrubbed and untrusted parts made safe to print, and in the last two kinds the
+    response, which neither `str` nor `repr` shows.
+    """
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
 
     def as_exception(self) -> Refusal:
-        """Return a twin that is also an `Exception`, for workers that hang on anything else.
+        """Return a twin that is also an `Exception`, for what hangs or stops at anything else.
 
-        Source: `multiprocessing.pool.worker` catches `Exception` only; any other error kills it and loses the job.
+        Source: `multiprocessing.pool.worker` catches `Exception` only; any other error kills it and loses the job. So
+        does pytest while it tears fixtures down; those that are left are not run.
         """
         twin: type[Refusal] = _TWINS.get(type(self), type(self))
         return twin(*self.args)
@@ -145,12 +153,12 @@ class ContractError(Refusal):
 
 
 class NotStored(Refusal):
-    """An answer came and could not be written; the SDK must not ask, and pay, again.
+    """An answer came and could not be judged or written; the SDK must not ask, and pay, again.
 
     Args:
         asked: The request in one line.
-        why: What the store said.
-        response: The answer, as it came.
+        why: What the store said, or what broke.
+        response: The answer as it came, its secrets too, for a program that saves it; never printed.
     """
 
     def __init__(self, asked: str, why: str, response: Response | None = None) -> None:
@@ -158,7 +166,7 @@ class NotStored(Refusal):
 
     @property
     def response(self) -> Response | None:
-        """The answer, which is on no disk."""
+        """The answer as it came, its secrets too: it is on no disk, so nothing is left out."""
         response: Response | None = self.args[2]
         return response
 
@@ -167,25 +175,25 @@ class NotStored(Refusal):
         return f"the answer could not be stored: {asked}\n  {why}"
 
 
-class InteractionNotFoundInWorker(InteractionNotFound, Exception):
-    """`InteractionNotFound` inside a `multiprocessing.pool` worker."""
+class InteractionNotFoundAsException(InteractionNotFound, Exception):
+    """`InteractionNotFound` that is also an `Exception`."""
 
 
-class UnreadableEntryInWorker(UnreadableEntry, Exception):
-    """`UnreadableEntry` inside a `multiprocessing.pool` worker."""
+class UnreadableEntryAsException(UnreadableEntry, Exception):
+    """`UnreadableEntry` that is also an `Exception`."""
 
 
-class ContractErrorInWorker(ContractError, Exception):
-    """`ContractError` inside a `multiprocessing.pool` worker."""
+class ContractErrorAsException(ContractError, Exception):
+    """`ContractError` that is also an `Exception`."""
 
 
-class NotStoredInWorker(NotStored, Exception):
-    """`NotStored` inside a `multiprocessing.pool` worker."""
+class NotStoredAsException(NotStored, Exception):
+    """`NotStored` that is also an `Exception`."""
 
 
 _TWINS: dict[type[Refusal], type[Refusal]] = {
-    InteractionNotFound: InteractionNotFoundInWorker,
-    UnreadableEntry: UnreadableEntryInWorker,
-    ContractError: ContractErrorInWorker,
-    NotStored: NotStoredInWorker,
+    InteractionNotFound: InteractionNotFoundAsException,
+    UnreadableEntry: UnreadableEntryAsException,
+    ContractError: ContractErrorAsException,
+    NotStored: NotStoredAsException,
 }

@@ -78,14 +78,23 @@ class Splitter:
     def close(self) -> list[Event]:
         """Return the events that only the end of the body completes: none or one.
 
-        That is an event whose blank line is a lone CR, or an NDJSON line without LF, if it is complete JSON. An SSE
-        event without its blank line is none.
+        That is an event whose blank line is a lone CR, or one that lacks its blank line (in NDJSON its LF) though its
+        data is whole: JSON, or `[DONE]`.
         """
         if self._framing == SSE:
-            return self._split(_LAST_LINE_END)
-        if not _is_json(self._bytes[self._line :]):
-            return []
-        last = Event("", _text(self._bytes[self._line :]), self._bytes)
+            return self._split(_LAST_LINE_END) or self._unended()
+        line = self._bytes[self._line :]
+        return self._last("", line) if _is_json(line) else []
+
+    def _unended(self) -> list[Event]:
+        # By the rules of event streams this is none; but servers do end so, and clients have what they need by then.
+        if line := self._bytes[self._line :]:
+            self._sse_line(line)
+        data = b"\n".join(self._data)
+        return self._last(_text(self._name), data) if data == b"[DONE]" or _is_json(data) else []
+
+    def _last(self, name: str, data: bytes) -> list[Event]:
+        last = Event(name, _text(data), self._bytes)
         self._bytes, self._line, self._scanned = b"", 0, 0
         return [last]
 
@@ -149,6 +158,8 @@ def framing(response_headers: Headers, body_start: bytes) -> str | None:
     encoded = (header(response_headers, "content-encoding") or "identity").strip().lower() != "identity"
     declared = (header(response_headers, "content-type") or "").partition(";")[0].strip().lower()
     by_type = None if encoded else _TYPES.get(declared)
+    if by_type == SSE and body_start.lstrip()[:1] in (b"{", b"["):
+        return None  # an error object under a stream's type
     return by_type or (SSE if _SSE_START.match(body_start) else None)
 
 

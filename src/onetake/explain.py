@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from onetake import picking
 from onetake.compare import Difference, differences, distance
-from onetake.decide import Action, Found, decide
+from onetake.decide import Found, refuses
 from onetake.hints import key_rules
 from onetake.key import volatile
 from onetake.model import Mode, Request
@@ -64,13 +65,13 @@ def asked_line(request: Request, model: str | None) -> str:
 
 
 def nearest(
-    asked_parts: Mapping[str, Any], candidates: Sequence[Candidate]
+    asked_parts: Mapping[str, Any], candidates: Iterable[Candidate]
 ) -> tuple[Candidate, list[Difference]] | None:
     """Find the stored interaction that is most like a request.
 
     Args:
         asked_parts: What `Keyer.parts` makes of the request.
-        candidates: The stored ones; the first 200 are looked at.
+        candidates: The stored ones; the first 200 are taken, and no more are read.
 
     Returns:
         The nearest and how it differs, at most 50 differences; at equal distance one that has not been played, of
@@ -81,7 +82,7 @@ def nearest(
         ordinal = -candidate.ordinal if candidate.played else candidate.ordinal
         return distance(asked_parts, candidate.parts), candidate.played, ordinal
 
-    found = min(candidates[:_CANDIDATES], key=rank, default=None)
+    found = min(islice(candidates, _CANDIDATES), key=rank, default=None)
     return None if found is None else (found, differences(asked_parts, found.parts, _DIFFERENCES))
 
 
@@ -91,9 +92,10 @@ def describe(candidate: Candidate, differences: Sequence[Difference]) -> str:
     Returns:
         Printable lines, at most 20.
     """
-    head = [_state(candidate), *_origin(candidate)]
+    state = "already played" if candidate.played else "not played yet"
+    head = [f"{one_line(candidate.place)} ({state})", *_origin(candidate)]
     if not differences:
-        return "\n".join([*head, _same_request(candidate)])
+        return "\n".join([*head, "the request is the same"])
     hints = _hints(candidate, differences)
     shown: list[str] = []
     room = _LINES - len(head) - len(hints) - 1
@@ -108,6 +110,15 @@ def describe(candidate: Candidate, differences: Sequence[Difference]) -> str:
     if more:
         shown.append(f"and {more}{' or more' if len(differences) >= _DIFFERENCES else ''} further differences")
     return "\n".join([*head, *shown, *hints])
+
+
+def identify(candidate: Candidate) -> str:
+    """Say which stored interaction it is and who recorded it.
+
+    Returns:
+        One or two printable lines.
+    """
+    return "\n".join([one_line(candidate.place), *_origin(candidate)])
 
 
 def remedy(
@@ -132,15 +143,15 @@ def remedy(
     Returns:
         Printable lines, most of them to run or to write; empty where this mode refuses no such request.
     """
-    if decide(mode, found, being_made=False) is not Action.REFUSE:
+    if not refuses(mode, found):
         return ""
     lines = ["unset ONETAKE_MODE first: its none wins over every other mode"] if sealed else []
     if empty and found is Found.ABSENT:
         whose = "this test" if pytest_node else one_line(cassette)
-        return "\n".join([*lines, f"no entry for {whose} yet: {_command(Mode.ONCE, pytest_node)}"])
-    able = [other for other in _MENDING if decide(other, found, being_made=False) is not Action.REFUSE]
+        return "\n".join([*lines, f"no entry for {whose} yet: {command(Mode.ONCE, pytest_node)}"])
+    able = [other for other in _MENDING if not refuses(other, found)]
     for other in able if found is Found.STALE else able[:1]:
-        lines.append(f"{_command(other, pytest_node)} ({_MENDING[other]})")
+        lines.append(f"{command(other, pytest_node)} ({_MENDING[other]})")
     return "\n".join(lines + ([_ADVICE[found]] if found in _ADVICE else []))
 
 
@@ -157,7 +168,8 @@ _ADVICE = {
 }
 
 
-def _command(mode: Mode, pytest_node: str | None) -> str:
+def command(mode: Mode, pytest_node: str | None) -> str:
+    """Say how to run the present test, or the program, in another mode; one line to run or to write."""
     if pytest_node is None:
         return f'mode="{mode}"'
     return f"pytest --record-mode={mode} {_quoted(one_line(pytest_node, 400))}"
@@ -208,23 +220,10 @@ def _excerpt(text: str) -> str:
     return f'"{one_line(text.strip(), 80)}"'
 
 
-def _state(candidate: Candidate) -> str:
-    return f"{one_line(candidate.place)} ({'already played' if candidate.played else 'not played yet'})"
-
-
 def _origin(candidate: Candidate) -> list[str]:
     known = (("", candidate.recorded_at), ("at commit ", candidate.commit[:12]), ("by ", candidate.test))
     facts = " ".join(title + one_line(text, 120) for title, text in known if text)
     return [f"recorded {facts}"] if facts else []
-
-
-def _same_request(candidate: Candidate) -> str:
-    if not candidate.played:
-        return "the request is the same"
-    count = candidate.ordinal + 1
-    times = ("once", "twice", "3 times")
-    recorded, asked = (times[n - 1] if n <= 3 else f"{n} times" for n in (count, count + 1))
-    return f"the request is the same: recorded {recorded}, asked {asked}"
 
 
 def _difference(difference: Difference) -> list[str]:

@@ -1,4 +1,7 @@
-"""The gate: what may become an entry. Pure: it reads a request and a response and says what they are."""
+"""The gate: what may become an entry. Pure: it reads a request and a response and says what they are.
+
+What a contract of the project does (a callable `on`, a type's validators) is the project's own, and may raise.
+"""
 
 from __future__ import annotations
 
@@ -95,14 +98,24 @@ def judge(
     return _judge_answer(request, dialect, reading, reading.answer, contracts, keep, root)
 
 
+def keeps(keep: Sequence[str], reason: str) -> bool:
+    """Tell whether a kind of bad answer is wanted.
+
+    Args:
+        keep: Kinds that are wanted: `length`, `status:429`, `status:4xx`.
+        reason: The kind of one: `length`, `status:429`.
+    """
+    word, _, status = reason.partition(":")
+    return reason in keep or (bool(status) and f"{word}:{status[0]}xx" in keep)
+
+
 def _judge_status(response: Response, keep: Sequence[str]) -> Judgement:
     status = response.status
     if 300 <= status < 400 and header(response.headers, "location") is not None and response.cut is not Cut.PROVIDER:
         # Clients follow it without reading its body.
         return Judgement(Kind.LEFT, str(len(response.body))) if response.cut is Cut.LEFT else Judgement(Kind.GOOD)
-    if f"status:{status}" in keep or f"status:{status // 100}xx" in keep:
-        return Judgement(Kind.KEPT, f"status:{status}")
-    return Judgement(Kind.PASS, f"status:{status}")
+    reason = f"status:{status}"
+    return Judgement(Kind.KEPT if keeps(keep, reason) else Kind.PASS, reason)
 
 
 def _bad(
@@ -113,7 +126,7 @@ def _bad(
     violations: tuple[Violation, ...] = (),
     contract: ContractRef | None = None,
 ) -> Judgement:
-    kind = Kind.KEPT if reason in keep else Kind.REJECT
+    kind = Kind.KEPT if keeps(keep, reason) else Kind.REJECT
     return Judgement(kind, reason, reading, dialect, contract=contract, violations=violations)
 
 
@@ -163,7 +176,7 @@ def _cut_short(parts: Sequence[_Part], promises: Sequence[Promise], keep: Sequen
     short = [part for part in parts if part.short]
     broken = any(_promised(part, promises) for part in short if part.short == "length")
     word = next((word for word in ("length", "refusal") if any(part.short == word for part in short)), "")
-    return word if held or word in keep or broken else ""
+    return word if held or keeps(keep, word) or broken else ""
 
 
 def _note(parts: Sequence[_Part], promises: Sequence[Promise]) -> str:

@@ -23,11 +23,10 @@ from onetake.steps import Asked, Live, Policy
 def entry_of(call: Live, response: Response, judgement: Judgement, policy: Policy) -> Entry:
     """Make the entry of a live call: scrubbed, keyed by its scrubbed request, with where it came from.
 
-    The answer is read from the scrubbed response, so that what a reviewer sees is what the file holds.
+    Asks the clock and git. The answer is read from the scrubbed response, so that what a reviewer sees is what the
+    file holds.
     """
     asked, dialect = call.asked, judgement.dialect
-    if asked.scrubbed is None:
-        asked.scrubbed = asked.scrubbing.request(asked.request)
     scrubbed = asked.scrubbing.response(response)
     reading = dialect.read(asked.scrubbed, scrubbed) if dialect and judgement.reading.answer else judgement.reading
     return Entry(
@@ -63,7 +62,7 @@ def mismatch(entry: Entry, asked: Asked, keyer: Keyer) -> str:
     stored = entry.request
     if entry.key != asked.key:
         return "the key in the file is not the one that its name says"
-    wanted = asked.scrubbed or asked.request
+    wanted = asked.keyed
     if (stored.method, stored.url, stored.body) == (wanted.method, wanted.url, wanted.body) and keyer.headers(
         stored
     ) == keyer.headers(wanted):
@@ -117,9 +116,9 @@ def without_secret(entry: Entry, findings: Sequence[Finding]) -> Entry:
 
 
 def _scrubbed_violations(violations: Sequence[Violation], call: Live) -> tuple[Violation, ...]:
-    """Scrub what a violation quotes: it was found in the answer as it came."""
+    """Scrub what a violation quotes, a key in its path too: it was found in the answer as it came."""
     text = call.asked.scrubbing.text
-    return tuple(replace(violation, found=text(violation.found)) for violation in violations)
+    return tuple(replace(one, path=text(one.path), found=text(one.found)) for one in violations)
 
 
 def _sdk(asked: Asked) -> str | None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from typing import Any
 
 from onetake.errors import UsageError
 
@@ -50,27 +48,3 @@ def _show_step(step: str | int | None) -> str:
     if isinstance(step, int):
         return f"[{step}]"
     return f".{step}" if _PLAIN.fullmatch(step) else f"[{json.dumps(step)}]"
-
-
-def find(value: Any, path: Path) -> Iterator[tuple[Any, str | int]]:
-    """Yield the place of every value that *path* names, as (the dict or list that holds it, its name or index).
-
-    The empty path names the root, which lies in nothing: it yields nothing. An integer step never enters a dict and a
-    name never a list.
-    """
-    if not path:
-        return
-    step, rest = path[0], path[1:]
-    if isinstance(step, str):
-        keys: list[Any] = [step] if isinstance(value, dict) and step in value else []
-    elif not isinstance(value, list):
-        keys = []
-    elif step is None:
-        keys = list(range(len(value)))
-    else:
-        keys = [step] if step < len(value) else []
-    for key in keys:
-        if rest:
-            yield from find(value[key], rest)
-        else:
-            yield value, key

@@ -8,10 +8,10 @@ from onetake import interactions, misses
 from onetake.cassette import Cassette, SecretLeftError
 from onetake.decide import Action
 from onetake.errors import ContractError
-from onetake.gate import Kind
+from onetake.gate import Judgement, Kind
 from onetake.ledger import Ledger
 from onetake.model import Entry, Response
-from onetake.steps import Judged, Live, Policy
+from onetake.steps import Live, Policy
 from onetake.turns import Turn
 
 
@@ -23,11 +23,18 @@ class Keeper:
         cassette: Where good answers go.
         rejects: Where refused answers are kept aside.
         ledger: The session's refusals.
+        turns: Given a key, returns whose turn it is.
         on_record: Called before each write into the cassette.
     """
 
     def __init__(
-        self, policy: Policy, cassette: Cassette, rejects: Cassette, ledger: Ledger, on_record: Callable[[], None]
+        self,
+        policy: Policy,
+        cassette: Cassette,
+        rejects: Cassette,
+        ledger: Ledger,
+        turns: Callable[[str], Turn],
+        on_record: Callable[[], None],
     ) -> None:
         self.recorded: list[Entry] = []
         self.rejected: list[Entry] = []
@@ -35,15 +42,16 @@ class Keeper:
         self._cassette = cassette
         self._rejects = rejects
         self._ledger = ledger
+        self._turns = turns
         self._on_record = on_record
 
-    def keep(self, judged: Judged, entry: Entry, turn: Turn, *, raising: bool) -> Response:
-        """Write the entry of a judged call.
+    def keep(self, call: Live, response: Response, judgement: Judgement, *, raising: bool) -> Response:
+        """Make the entry of a judged call, and write it.
 
         Args:
-            judged: What the gate said.
-            entry: The entry that comes of it.
-            turn: The turn of the entry's key.
+            call: The call.
+            response: What came.
+            judgement: What the gate said of it; not that it passes.
             raising: False where a reject must not raise.
 
         Returns:
@@ -53,16 +61,20 @@ class Keeper:
             ContractError: The answer is a reject, and rejects raise; not yet in the ledger.
             StoreError, FormatError, OSError: It could not be written.
         """
-        if judged.judgement.kind is Kind.REJECT:
-            return self._reject(judged, entry, raising=raising)
+        entry = interactions.entry_of(call, response, judgement, self._policy)
+        added_first = None
         try:
+            if judgement.kind is Kind.REJECT:
+                self._reject(entry, call, raising=raising)
+                return response
             self._on_record()
-            added_first = self._write(judged.call, entry, turn)
+            added_first = self._write(call, entry, self._turns(entry.key))
         except SecretLeftError as error:
-            return self._reject(judged, interactions.without_secret(entry, error.args[0]), raising=raising)
-        if judged.judgement.note:
-            self._ledger.say(f"{judged.judgement.note}: {misses.asked_line(judged.call.asked, self._policy)}")
-        return added_first or judged.response
+            self._reject(interactions.without_secret(entry, error.args[0]), call, raising=raising)
+            return response
+        if judgement.note:
+            self._ledger.say(f"{judgement.note}: {misses.asked_line(call.asked)}")
+        return added_first or response
 
     def _write(self, call: Live, entry: Entry, turn: Turn) -> Response | None:
         """Write an entry; returns a response only where another caller's was added first."""
@@ -97,32 +109,26 @@ class Keeper:
 
     def _write_shared(self, entry: Entry, side: dict[str, bytes], turn: Turn, *, over: bool) -> Response | None:
         entry = interactions.under(entry, 0)
-        with turn.writing:
-            if not turn.done and over:
+        with turn.writing() as is_first:
+            if is_first and over:
                 self._cassette.put(entry, side)
-            elif turn.done or not self._cassette.add(entry, side):
-                turn.done = True
+            elif not is_first or not self._cassette.add(entry, side):
                 first = self._cassette.load(entry.key, 0)
                 return first.response if isinstance(first, Entry) else None
-            turn.done = True
         self.recorded.append(entry)
         return None
 
-    def _reject(self, judged: Judged, entry: Entry, *, raising: bool) -> Response:
+    def _reject(self, entry: Entry, call: Live, *, raising: bool) -> None:
         """Keep a refused answer aside, and say so: it is paid for, and it is never replayed."""
-        try:
-            entry = self._set_aside(entry, judged.call)
-        except SecretLeftError as error:
-            entry = self._set_aside(interactions.without_secret(entry, error.args[0]), judged.call)
+        entry = self._set_aside(entry, call)
         kind = entry.verdict.partition(":")[2]
         name = entry.contract.name if entry.contract else ""
-        asked = misses.asked_line(judged.call.asked, self._policy)
+        asked = misses.asked_line(call.asked)
         place = self._rejects.store.locate(entry.key, entry.ordinal)
         refusal = ContractError(kind, asked, entry.violations, entry.response, place, name)
         if raising and self._policy.on_reject == "raise":
             raise refusal
         self._ledger.say(str(refusal))
-        return judged.response
 
     def _set_aside(self, entry: Entry, call: Live) -> Entry:
         side = interactions.schema_of(entry, call.asked.contracts)

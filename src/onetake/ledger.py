@@ -22,6 +22,8 @@ class Ledger:
     """One session's refusals, in the order in which they were said."""
 
     def __init__(self) -> None:
+        self.softly = False
+        """True while refusals must be `Exception`s: pytest's teardown stops at any other error."""
         self._lines: list[Refusal] = []
         self._acknowledged: set[int] = set()
         self._lock = RLock()  # re-entrant: a stream that is dropped may end in the garbage collector, anywhere

@@ -2,107 +2,138 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
-from onetake import dialects, explain
+from onetake import dialects, explain, modes
 from onetake.cassette import Cassette, Damaged
 from onetake.decide import Found
 from onetake.errors import FormatError, InteractionNotFound, StoreError, UnreadableEntry
 from onetake.explain import Candidate
 from onetake.key import Keyer
-from onetake.model import Entry, Request
+from onetake.lookup import Looked
+from onetake.model import Entry, Mode, Request
 from onetake.printable import one_line
 from onetake.steps import Asked, Policy
 
 _REASONS = {
     Found.ABSENT: "no interaction is stored for this request",
     Found.STALE: "the stored interaction is stale",
-    Found.UNKEPT: "the stored answer is of a kind that this session does not keep",
+    Found.UNKEPT: "the stored answer is not for this session",
     Found.EXPIRED: "the stored interaction is too old",
     Found.PENDING: "the stored answer waits for its test to pass",
 }
-_MOST_CANDIDATES = 200
-"""Entries that are compared for the nearest one: reading more would make a miss slow, not clearer."""
 
 
-def closed(request: Request, place: str, policy: Policy) -> InteractionNotFound:
-    """Make the refusal of a call that comes after its session has ended."""
-    asked = policy.scrubber.begin().request(request)
-    return InteractionNotFound(
-        f"the session on {place} has ended",
-        _line(asked, policy),
-        "",
-        "",
-        "wait for every call, task and thread before the session's block ends",
-    )
+class Misses:
+    """What one session says where its cassette has no answer.
 
+    Args:
+        policy: What the session goes by.
+        cassette: Its entries.
+        elsewhere: Given a key, names other cassettes that hold it.
+    """
 
-def unreadable(entry: Damaged) -> UnreadableEntry:
-    """Make the refusal of an entry that is there and cannot be read."""
-    return UnreadableEntry(
-        entry.place,
-        one_line(entry.why, 400),
-        "restore the file from git, or delete it and record the interaction again",
-    )
+    def __init__(self, policy: Policy, cassette: Cassette, elsewhere: Callable[[str], Sequence[str]]) -> None:
+        self._policy = policy
+        self._cassette = cassette
+        self._elsewhere = elsewhere
 
+    def closed(self, request: Request) -> InteractionNotFound:
+        """Make the refusal of a call that comes after its session has ended."""
+        return InteractionNotFound(
+            f"the session on {self._cassette.place} has ended",
+            line_of(request, self._policy),
+            "",
+            "",
+            "wait for every call, task and thread before the session's block ends",
+        )
 
-def unreachable(place: str, error: StoreError) -> UnreadableEntry:
-    """Make the refusal of a request whose cassette cannot be looked into."""
-    return UnreadableEntry(place, one_line(str(error), 400), "make the cassette's folder readable")
+    def unreachable(self, error: StoreError) -> UnreadableEntry:
+        """Make the refusal of a request whose cassette cannot be looked into."""
+        return UnreadableEntry(self._cassette.place, one_line(str(error), 400), "make the cassette's folder readable")
 
+    def refused(self, looked: Looked, why: str, played: set[tuple[str, int]]) -> InteractionNotFound | UnreadableEntry:
+        """Make the refusal of a request that has no valid entry in this mode, with the way out.
 
-def not_found(
-    asked: Asked,
-    found: Found,
-    ordinal: int,
-    why: str,
-    policy: Policy,
-    cassette: Cassette,
-    played: set[tuple[str, int]],
-    elsewhere: Sequence[str],
-) -> InteractionNotFound:
-    """Make the refusal of a request that has no valid entry in this mode, with the nearest one and the way out."""
-    request = _scrubbed(asked)
-    if found is Found.EXHAUSTED:
-        recorded = len(cassette.ordinals(asked.key))
-        reason = f"this request was asked {_times(ordinal + 1)} and recorded {_times(recorded)}"
-    else:
-        reason = _REASONS[found]
-    near = why if why else _nearest(asked, policy.keyer, cassette, played)
-    if elsewhere:
-        near += ("\n" if near else "") + "the same request is stored in " + ", ".join(elsewhere)
-        if policy.test and cassette.was_empty:
-            near += f"\nif this test was renamed, rename that folder to {cassette.place}"
-    looked = cassette.place + (" (empty)" if cassette.was_empty else "")
-    mend = explain.remedy(
-        policy.mode,
-        found,
-        pytest_node=policy.test or None,
-        cassette=cassette.place,
-        empty=cassette.was_empty,
-        sealed=os.environ.get("ONETAKE_MODE") in ("none", "replay"),
-    )
-    return InteractionNotFound(reason, _line(request, policy), looked, near, mend)
+        Args:
+            looked: What there is for it.
+            why: Why the entry that is there is not valid: the reason in one line, then what it breaks; else empty.
+            played: Key and ordinal of what this session has given out.
+
+        Returns:
+            Of an entry that is there, which one and who recorded it; where there is none, the nearest and how it
+            differs.
+        """
+        if isinstance(looked.entry, Damaged):
+            return _unreadable(looked.entry)
+        cassette, asked = self._cassette, looked.asked
+        headline, _, broken = why.partition("\n")
+        if isinstance(looked.entry, Entry) and why:
+            near = explain.identify(_candidate(looked.entry, cassette, played, {})) + (f"\n{broken}" if broken else "")
+        else:
+            near = self._nearest(asked, played)
+        return InteractionNotFound(
+            self._reason(looked) + (f", as {headline}" if headline else ""),
+            asked_line(asked),
+            cassette.place + (" (empty)" if cassette.was_empty else ""),
+            "\n".join(filter(None, [near, *self._others(asked.key)])),
+            self._remedy(looked.found),
+        )
+
+    def _reason(self, looked: Looked) -> str:
+        if looked.found is not Found.EXHAUSTED:
+            return _REASONS[looked.found]
+        recorded = len(self._cassette.ordinals(looked.asked.key))
+        return f"this request was asked {_times(looked.ordinal + 1)} and recorded {_times(recorded)}"
+
+    def _others(self, key: str) -> list[str]:
+        others = self._elsewhere(key)
+        if not others:
+            return []
+        lines = ["the same request is stored in " + ", ".join(others)]
+        if self._policy.test and self._cassette.was_empty:
+            lines.append(f"if this test was renamed, rename that folder to {self._cassette.place}")
+        return lines
+
+    def _remedy(self, found: Found) -> str:
+        return explain.remedy(
+            self._policy.mode,
+            found,
+            pytest_node=self._policy.test or None,
+            cassette=self._cassette.place,
+            empty=self._cassette.was_empty,
+            sealed=modes.sealed_by_environment(),
+        )
+
+    def _nearest(self, asked: Asked, played: set[tuple[str, int]]) -> str:
+        parts = self._policy.keyer.parts(asked.scrubbed, asked.days)
+        found = explain.nearest(parts, _candidates(self._cassette, played))
+        return explain.describe(*found) if found else ""
 
 
 def left_early(entry: Entry, policy: Policy) -> InteractionNotFound:
     """Make the refusal of reading on where the caller of the recorded call had left the stream."""
     return InteractionNotFound(
         f"the stream ends here: when it was recorded its caller left after {len(entry.response.body)} bytes",
-        _line(entry.request, policy),
+        _line(entry.request),
         "",
         "",
-        "record it again and read it to its end",
+        f"record it again and read it to its end: {explain.command(Mode.ALL, policy.test or None)}",
     )
 
 
-def asked_line(asked: Asked, policy: Policy) -> str:
-    """Return the request in one printable line, without its secrets."""
-    return _line(_scrubbed(asked), policy)
+def asked_line(asked: Asked) -> str:
+    """Return a request that was looked up in one printable line, without its secrets."""
+    return _line(asked.scrubbed)
+
+
+def line_of(request: Request, policy: Policy) -> str:
+    """Return any request, as it left its client, in one printable line, without its secrets."""
+    return _line(policy.scrubber.begin().request(request))
 
 
 def in_pool_worker() -> bool:
@@ -115,38 +146,36 @@ def in_pool_worker() -> bool:
     return pool.worker in targets
 
 
-def _line(request: Request, policy: Policy) -> str:
+def _unreadable(entry: Damaged) -> UnreadableEntry:
+    return UnreadableEntry(
+        entry.place,
+        one_line(entry.why, 400),
+        "restore the file from git, or delete it and record the interaction again",
+    )
+
+
+def _line(request: Request) -> str:
     dialect = dialects.find(request.method, request.url)
     return explain.asked_line(request, dialect.model_asked(request) if dialect else None)
-
-
-def _scrubbed(asked: Asked) -> Request:
-    if asked.scrubbed is None:
-        asked.scrubbed = asked.scrubbing.request(asked.request)
-    return asked.scrubbed
 
 
 def _times(count: int) -> str:
     return {1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
-def _nearest(asked: Asked, keyer: Keyer, cassette: Cassette, played: set[tuple[str, int]]) -> str:
-    candidates = []
+def _candidates(cassette: Cassette, played: set[tuple[str, int]]) -> Iterator[Candidate]:
+    """Read the entries that a request may be compared with, one by one, as they are asked for."""
     for _, _, entry in cassette.all():
         if isinstance(entry, Entry):
             with suppress(FormatError):  # its key rules are damaged: then it cannot be compared
-                candidates.append(_candidate(entry, cassette, played))
-        if len(candidates) == _MOST_CANDIDATES:
-            break
-    found = explain.nearest(keyer.parts(_scrubbed(asked), asked.days), candidates)
-    return explain.describe(*found) if found else ""
+                keyer, days = Keyer.from_spec(entry.key_spec.rules)
+                yield _candidate(entry, cassette, played, keyer.parts(entry.request, days))
 
 
-def _candidate(entry: Entry, cassette: Cassette, played: set[tuple[str, int]]) -> Candidate:
-    keyer, days = Keyer.from_spec(entry.key_spec.rules)
+def _candidate(entry: Entry, cassette: Cassette, played: set[tuple[str, int]], parts: Mapping[str, Any]) -> Candidate:
     origin = entry.provenance
     return Candidate(
-        parts=keyer.parts(entry.request, days),
+        parts=parts,
         place=cassette.store.locate(entry.key, entry.ordinal),
         ordinal=entry.ordinal,
         played=(entry.key, entry.ordinal) in played,

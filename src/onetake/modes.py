@@ -38,13 +38,25 @@ def resolve(code: Mode | str | None, settings: Mode | None, default: Mode) -> Mo
     Raises:
         UsageError: A word is no mode.
     """
-    word = os.environ.get("ONETAKE_MODE", "")
-    environment = parse_mode(word) if word else None
-    if environment is Mode.NONE:
+    if sealed_by_environment():
         return Mode.NONE
     said = None if code is None else parse_mode(code)
     sealed = Mode.NONE if under_pytest() or _in_ci() else None
-    return _flag or said or environment or settings or sealed or default
+    return _flag or said or _environment() or settings or sealed or default
+
+
+def sealed_by_environment() -> bool:
+    """Tell whether `ONETAKE_MODE` says `none`, in either of its words: then no other setting lets a call out.
+
+    Raises:
+        UsageError: Its word is no mode.
+    """
+    return _environment() is Mode.NONE
+
+
+def _environment() -> Mode | None:
+    word = os.environ.get("ONETAKE_MODE", "")
+    return parse_mode(word) if word else None
 
 
 def _in_ci() -> bool:

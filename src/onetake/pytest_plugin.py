@@ -16,16 +16,17 @@ from typing import Any
 import pytest
 
 from onetake import active, modes, scopes
-from onetake.engine import Engine
 from onetake.errors import OnetakeError, Refusal, UsageError
 from onetake.model import Mode
+from onetake.options import Options
 from onetake.pytest_reports import SECTION, RunningTest
-from onetake.session import Options, Session
+from onetake.session import Session
+from onetake.session_run import SessionRun
 from onetake.settings import Settings, load_settings, parse_mode
 from onetake.stores.naming import folder_name
 from onetake.tracebacks import end_at_callers_line, family
 
-_MODES = ("none", "once", "new_episodes", "all", "off", "replay", "rewrite")
+_MODES = (*(mode.value for mode in Mode), "replay", "rewrite")
 _OTHERS = ("recording", "cassetter")
 """Plugins that define `--record-mode` too: pytest stops when two do, so theirs is read where they are there."""
 _ARGUMENTS = tuple(field for field in Options.__dataclass_fields__ if field != "name")
@@ -68,7 +69,7 @@ def pytest_unconfigure() -> None:
 def cassette(request: pytest.FixtureRequest) -> Session:
     """Return this test's open cassette: its entries, what was asked, replayed, recorded, refused and left unused."""
     test = request.node.stash.get(_running, None)
-    return _open(request.node).session if test is None else test.session
+    return (_open(request.node) if test is None else test).run.session
 
 
 @pytest.fixture(autouse=True)
@@ -110,11 +111,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown() -> Generator[None, object, object]:
     """Have refusals raised as `Exception`s, so that the finalizers of all other fixtures still run."""
-    Engine.softly = True
-    try:
+    with active.softly():
         return (yield)
-    finally:
-        Engine.softly = False
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -125,7 +123,7 @@ def pytest_runtest_makereport(
     test = item.stash.get(_running, None)
     shown = {
         *(family(call.excinfo.value) if call.excinfo else ()),
-        *(test.session.refusals if test is not None else ()),
+        *(test.run.session.refusals if test is not None else ()),
     }
     for error in shown:
         if isinstance(error, Refusal):
@@ -182,7 +180,7 @@ def _settle(item: pytest.Item, error: BaseException | None) -> None:
     test = item.stash.get(_running, None)
     if test is not None:
         test.over = True
-        test.session.settle(error)
+        test.run.settle(error)
 
 
 def _is_skip(error: BaseException) -> bool:
@@ -206,11 +204,11 @@ def _bound_coroutine(function: Any, scope: active.Scope) -> Any:
 def _open(item: pytest.Item) -> RunningTest:
     try:
         options, owned = _options(item)
-        session = Session(options, _settings(item), Mode.NONE, test=item.nodeid, owned=owned)
-        scope = session.open(ambient=True)
+        run = SessionRun(options, _settings(item), Mode.NONE, test=item.nodeid, owned=owned)
+        scope = run.open(ambient=True)
     except OnetakeError as error:
         pytest.fail(f"onetake: {error}", pytrace=False)
-    test = RunningTest(item.nodeid, session, scope)
+    test = RunningTest(item.nodeid, run, scope)
     item.stash[_running] = test
     item.config.stash.setdefault(_told, []).append(test)
     return test

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onetake import active
 from onetake.errors import OnetakeError, Refusal
-from onetake.session import Session
+from onetake.session_run import SessionRun
 
 if TYPE_CHECKING:
     import pytest
@@ -19,23 +19,23 @@ class RunningTest:
 
     Args:
         name: The test's id.
-        session: Its open session.
+        run: Its session's, which is open.
         scope: Where that is bound.
     """
 
-    def __init__(self, name: str, session: Session, scope: active.Scope) -> None:
+    def __init__(self, name: str, run: SessionRun, scope: active.Scope) -> None:
         self.name = name
         self.over = False
         """True once the call phase has run; reports before that are of subtests."""
-        self._open: tuple[Session, active.Scope] | None = (session, scope)
-        self._ledger = session.ledger
+        self._open: tuple[SessionRun, active.Scope] | None = (run, scope)
+        self._ledger = run.ledger
         self._told: set[int] = set()
         self._broken = False
         self._passed = False
 
     @property
-    def session(self) -> Session:
-        """The session, until the teardown has been reported."""
+    def run(self) -> SessionRun:
+        """The session's run, until the teardown has been reported."""
         assert self._open is not None
         return self._open[0]
 
@@ -52,10 +52,10 @@ class RunningTest:
 
     def end(self) -> None:
         """Close the session; what fixtures recorded while they were torn down goes into the cassette as well."""
-        self.session.close()
+        self.run.close()
         if self._passed:
-            self.session.promote()
-            self.session.retire()
+            self.run.promote()
+            self.run.retire()
 
     def see(self, report: pytest.TestReport) -> None:
         """Act on one report of the test, and add to it what a person should know."""
@@ -66,13 +66,13 @@ class RunningTest:
             self._bring_up_refusals(report)
         if report.when == "call" and report.passed and not self._broken:
             self._keep(report)
-        if report.when == "call" and self.session.resumed:
-            count = len(self.session.resumed)
+        if report.when == "call" and self.run.resumed:
+            count = len(self.run.resumed)
             _add(report, f"{count} answered from an earlier run of this test, which failed")
         if report.when == "call" or report.failed:
             self._say_pending(report)
         if report.when == "teardown":
-            self.session.close()  # where another fixture kept ours from being torn down
+            self.run.close()  # where another fixture kept ours from being torn down
             self._open = None
 
     def _bring_up_refusals(self, report: pytest.TestReport) -> None:
@@ -82,7 +82,7 @@ class RunningTest:
         if not hidden:
             return
         text = "\n".join(str(refusal) for refusal in hidden)
-        if report.failed or hasattr(report, "wasxfail") or not self.session.fails:
+        if report.failed or hasattr(report, "wasxfail") or not self.run.fails:
             _add(report, text)
         else:
             _fail(report, text)
@@ -90,16 +90,16 @@ class RunningTest:
     def _keep(self, report: pytest.TestReport) -> None:
         self._passed = True
         try:
-            self.session.promote()
+            self.run.promote()
         except OnetakeError as error:
             self._passed = False
             _fail(report, str(error))
 
     def _say_pending(self, report: pytest.TestReport) -> None:
         """Say where the entries of a failing test are: they are paid for, and they answer first when it is retried."""
-        count = len(self.session.recorded) + len(self.session.resumed)
+        count = len(self.run.session.recorded) + len(self.run.resumed)
         if count and not self._passed:
-            _add(report, f"{count} recorded, kept aside until the test passes: {self.session.pending_place}")
+            _add(report, f"{count} recorded, kept aside until the test passes: {self.run.pending_place}")
 
     def _untold(self) -> tuple[Refusal, ...]:
         return tuple(refusal for refusal in self._ledger.open if id(refusal) not in self._told)

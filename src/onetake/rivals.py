@@ -6,8 +6,10 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from onetake import explain
 from onetake.errors import InteractionNotFound
 from onetake.model import Request
+from onetake.steps import Policy
 
 _TOOLS = {"pytest_httpx": "pytest-httpx"}
 
@@ -38,11 +40,11 @@ def respx_takes(client: str, request: Any) -> bool:
     return asked
 
 
-def refusal(tool: str, asked: Request) -> InteractionNotFound:
-    """Make the refusal of a call that another tool would answer beside us."""
+def refusal(tool: str, asked: Request, policy: Policy) -> InteractionNotFound:
+    """Make the refusal of a call that another tool would answer beside us; no secret of the request is in it."""
     return InteractionNotFound(
         f"{tool} and onetake are both active on this client, and only one of them can answer",
-        f"{asked.method} {asked.url.partition('?')[0]}",
+        explain.asked_line(policy.scrubber.begin().request(asked), None),
         "",
         "",
         f"take {tool} out of this test, let it pass this call through, or leave the call out of the session (`ignore`)",

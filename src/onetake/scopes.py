@@ -14,7 +14,9 @@ from typing import Any, TypeVar
 
 from onetake import active, modes
 from onetake.model import Mode, Repeats
-from onetake.session import Options, Session
+from onetake.options import Options
+from onetake.session import Session
+from onetake.session_run import SessionRun
 from onetake.settings import KeyRules, MaxAge, load_settings
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -37,20 +39,20 @@ class CassetteScope:
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._entered: list[tuple[Session, active.Scope, Token[active.Scope | None]]] = []
+        self._entered: list[tuple[SessionRun, active.Scope, Token[active.Scope | None]]] = []
 
     def __enter__(self) -> Session:
-        session, scope = _opened(self._options)
-        self._entered.append((session, scope, active.bind(scope)))
-        return session
+        run, scope = _opened(self._options)
+        self._entered.append((run, scope, active.bind(scope)))
+        return run.session
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        session, scope, token = self._entered.pop(self._mine())
+        run, scope, token = self._entered.pop(self._mine())
         active.unbind(scope, token)
-        session.close()
-        session.settle(error)
+        run.close()
+        run.settle(error)
 
     async def __aenter__(self) -> Session:
         return self.__enter__()
@@ -115,8 +117,20 @@ def use_cassette(
     Raises:
         UsageError: An argument is wrong.
     """
-    own = (contract, schema_version, repeats, keep, on_reject, key, hosts, ignore, max_age)
-    return CassetteScope(Options(name, mode, *own))
+    options = Options(
+        name=name,
+        mode=mode,
+        contract=contract,
+        schema_version=schema_version,
+        repeats=repeats,
+        keep=keep,
+        on_reject=on_reject,
+        key=key,
+        hosts=hosts,
+        ignore=ignore,
+        max_age=max_age,
+    )
+    return CassetteScope(options)
 
 
 def _start() -> Path:
@@ -127,9 +141,9 @@ def _start() -> Path:
     return Path(main).absolute() if main and not modes.under_pytest() else Path.cwd()
 
 
-def _opened(options: Options) -> tuple[Session, active.Scope]:
-    session = Session(options, load_settings(_start()), Mode.ONCE)
-    return session, session.open()
+def _opened(options: Options) -> tuple[SessionRun, active.Scope]:
+    run = SessionRun(options, load_settings(_start()), Mode.ONCE)
+    return run, run.open()
 
 
 def _plain(options: Options, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -155,7 +169,7 @@ class _Steps:
     """
 
     def __init__(self, options: Options) -> None:
-        self._session, self._scope = _opened(options)
+        self._run, self._scope = _opened(options)
 
     def __enter__(self) -> _Steps:
         return self
@@ -163,8 +177,8 @@ class _Steps:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._session.close()
-        self._session.settle(None if isinstance(error, GeneratorExit) else error)
+        self._run.close()
+        self._run.settle(None if isinstance(error, GeneratorExit) else error)
 
     @contextmanager
     def step(self) -> Iterator[None]:

@@ -69,7 +69,6 @@ class ContractSettings:
     schema_version: int = 1
     watch: tuple[str, ...] = ()
     on: str = "text"
-    label_paths: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,24 +85,20 @@ class Settings:
 
     root: Path
     """The folder of the settings file, or the current folder: relative names count from here, `.onetake/` lies here."""
-    source: Path | None = None
-    """The file they came from."""
     mode: Mode | None = None
     repeats: Repeats | None = None
     keep: tuple[str, ...] = ()
     on_reject: str = "raise"
     refusals: str = "fail"
     match: str = "whole"
-    legacy_differing: int | None = None
+    """What of a request is compared; `whole` is all that this version has."""
     hosts: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     quiet: tuple[str, ...] = ()
     max_age: MaxAge | None = None
-    probe_after: float | None = None
     key: KeyRules = field(default_factory=KeyRules)
     contracts: Mapping[str, ContractSettings] = field(default_factory=dict)
     scrub: ScrubRules = field(default_factory=ScrubRules)
-    credentials: Mapping[str, str] = field(default_factory=dict)
 
 
 def load_settings(start: Path) -> Settings:
@@ -126,7 +121,7 @@ def load_settings(start: Path) -> Settings:
         for name, find in (("onetake.toml", _own_table), ("pyproject.toml", _tool_table)):
             found = find(root / name)
             if found is not None:
-                return Settings(root=root, source=root / name, **values.table(found[0], found[1], _READERS))
+                return Settings(root=root, **values.table(found[0], found[1], _READERS))
     return Settings(root=folder)
 
 
@@ -229,7 +224,7 @@ def _replace(value: object, where: str) -> tuple[Replace, ...]:
 
 def _key(value: object, where: str) -> KeyRules:
     texts = dict.fromkeys(("ignore", "ids", "volatile"), values.texts)
-    readers = texts | {"replace": _replace, "headers": values.lower_texts, "origins": _texts_by_name}
+    readers = texts | {"replace": _replace, "headers": values.lower_texts, "origins": _origins}
     return KeyRules(**values.table(value, where, readers))
 
 
@@ -249,13 +244,13 @@ def _contracts(value: object, where: str) -> dict[str, ContractSettings]:
         "schema_version": values.whole(1),
         "watch": values.texts,
         "on": values.selector,
-        "label_paths": values.texts,
+        "label_paths": values.later("onetake probe"),
     }
     found = values.named(value, where, lambda item, place: values.table(item, place, readers, required=["schema"]))
     return {name: ContractSettings(name=name, **item) for name, item in found.items()}
 
 
-def _texts_by_name(value: object, where: str) -> dict[str, str]:
+def _origins(value: object, where: str) -> dict[str, str]:
     return values.named(value, where, values.text)
 
 
@@ -271,15 +266,15 @@ _READERS: dict[str, values.Reader] = {
     "keep": values.kept,
     "on_reject": values.one_of(_words("raise", "pass")),
     "refusals": values.one_of(_words("fail", "report")),
-    "match": values.one_of(_words("whole", "legacy")),
-    "legacy_differing": values.whole(0),
+    "match": values.later("onetake import", now=("whole",)),
+    "legacy_differing": values.later("onetake import"),
     "hosts": values.texts,
     "ignore": values.texts,
     "quiet": values.texts,
     "max_age": _max_age,
-    "probe_after": values.days,
+    "probe_after": values.later("onetake status"),
     "key": _key,
     "contracts": _contracts,
     "scrub": _scrub,
-    "credentials": _texts_by_name,
+    "credentials": values.later("onetake run"),
 }

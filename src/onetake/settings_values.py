@@ -18,7 +18,7 @@ KEPT = ("violation", "length", "refusal", "cut", "status:429", "status:4xx")
 """The kinds of bad answers that `keep` takes; any status, or hundred of them, may follow `status:`."""
 
 _STATUS = re.compile(r"status:[1-5](?:\d\d|xx)")
-_ON = re.compile(r"text|(?:tool|schema):.+")
+_SELECTOR = re.compile(r"text|(?:tool|schema):.+", re.DOTALL)
 
 
 def within(where: str, name: str) -> str:
@@ -26,13 +26,33 @@ def within(where: str, name: str) -> str:
     return f"{where} {name}" if where.endswith(":") else f"{where}.{name}"
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return the end of a message about a wrong word: the known one that is most like it, or all of them."""
+def nearest(word: str, known: Iterable[str], otherwise: str = "") -> str:
+    """Return the end of a message about a wrong word.
+
+    Args:
+        word: The wrong one.
+        known: The right ones.
+        otherwise: What to say where none is like it; without it, all of them.
+
+    Returns:
+        `; did you mean 'required'?`, or `; it may be 'a' or 'b'`. Case, `-` and `_` do not count.
+    """
     from difflib import get_close_matches
 
-    names = list(known)
-    found = get_close_matches(word.lower().replace("-", "_"), names, n=1, cutoff=0.5)
-    return f"; did you mean {found[0]!r}?" if found else f"; it may be {_either(map(repr, names))}"
+    plain = {_letters(name): name for name in sorted(known)}
+    found = get_close_matches(_letters(word), plain, n=1, cutoff=0.5)
+    if found:
+        return f"; did you mean {plain[found[0]]!r}?"
+    return f" ({otherwise})" if otherwise else f"; it may be {_either(map(repr, known))}"
+
+
+def _letters(word: str) -> str:
+    return re.sub("[-_]", "", word).lower()
+
+
+def is_selector(word: str) -> bool:
+    """Tell whether a word says which answers a contract judges: `text`, `tool:NAME` or `schema:NAME`."""
+    return _SELECTOR.fullmatch(word) is not None
 
 
 def text(value: object, where: str) -> str:
@@ -107,9 +127,21 @@ def kept(value: object, where: str) -> tuple[str, ...]:
 def selector(value: object, where: str) -> str:
     """Read which answers a contract judges."""
     word = text(value, where)
-    if not _ON.fullmatch(word):
+    if not is_selector(word):
         raise UsageError(f"{where}: unknown selector {word!r}{nearest(word, ['text', 'tool:NAME', 'schema:NAME'])}")
     return word
+
+
+def later(command: str, now: tuple[str, ...] = ()) -> Reader:
+    """Make a reader of a setting whose name is reserved: its values come with *command*, all but those of *now*."""
+    what = f"all but {_either(map(repr, now))} " if now else ""
+
+    def read(value: object, where: str) -> object:
+        if value in now:
+            return value
+        raise UsageError(f"{where}: {what}comes with `{command}`; this version does not have it yet")
+
+    return read
 
 
 def table(value: object, where: str, readers: Mapping[str, Reader], required: Iterable[str] = ()) -> dict[str, Any]:

@@ -52,23 +52,46 @@ class Flow:
 
 @dataclass(slots=True)
 class Asked:
-    """A request's identity: its key, the days that its key counted as today, and what was scrubbed to find it."""
+    """A request's identity: its key, and the days that its key counted as today."""
 
     request: Request
+    """As it left the client."""
     contracts: tuple[Contract, ...]
     """What its answer must satisfy: the session's contracts, or those of the decorated function."""
     key: str
     days: tuple[date, ...] | None
-    scrubbing: Scrubbing
-    scrubbed: Request | None = None
+    keyed: Request
+    """The form that the key is of: the request as it came, or scrubbed."""
+    scrubber: Scrubber
+    _scrub: tuple[Scrubbing, Request] | None = None
+
+    @property
+    def scrubbed(self) -> Request:
+        """The request without its secrets; scrubbed once, when it is first asked for: a hit needs none."""
+        return self._scrubbed_once()[1]
+
+    @property
+    def scrubbing(self) -> Scrubbing:
+        """The scrubbing of this interaction, its request behind it."""
+        return self._scrubbed_once()[0]
+
+    def _scrubbed_once(self) -> tuple[Scrubbing, Request]:
+        if self._scrub is None:
+            scrubbing = self.scrubber.begin()
+            self._scrub = scrubbing, scrubbing.request(self.request)
+        return self._scrub
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
     """Answer from the cassette."""
 
-    response: Response
     entry: Entry
+
+    @property
+    def response(self) -> Response:
+        """The stored response."""
+        return self.entry.response
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +124,9 @@ class Live:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What the gate said of one live call, and the entry that comes of it; None where nothing is to be written."""
+    """One live call's response, as it came, and what the gate said of it."""
 
     call: Live
     response: Response
-    judgement: Judgement
-    entry: Entry | None
+    judgement: Judgement | Exception
+    """The error, where what judges (a contract's own code, a dialect) broke on this response."""

@@ -37,9 +37,13 @@ class Watch:
         status: 100 to 599.
         headers: The response's headers as they came. An adapter whose client hands over bytes that are decoded already
             leaves `content-encoding` out.
+        undoes: Given a content-coding (`br`), tells whether the client undoes it for its caller. Where it does not, the
+            body stays encoded: a replay gives what the first caller got.
     """
 
-    def __init__(self, request: Request, status: int, headers: Headers) -> None:
+    def __init__(
+        self, request: Request, status: int, headers: Headers, undoes: Callable[[str], bool] = lambda coding: True
+    ) -> None:
         self._status, self._headers = status, headers
         # An error status is no answer, whatever its type says.
         self._dialect = dialects.find(request.method, request.url) if 200 <= status < 300 else None
@@ -48,7 +52,7 @@ class Watch:
         self._encoding = ", ".join(value for name, value in headers if name.lower() == "content-encoding").lower()
         self._encoding = "" if self._encoding.strip() == "identity" else self._encoding.strip()
         self._plain_headers = tuple(pair for pair in headers if pair[0].lower() != "content-encoding")
-        self._decoder = _Decoder(self._encoding) if self._encoding else None
+        self._decoder = _Decoder(self._encoding, undoes) if self._encoding else None
         self._wire: list[bytes] = []
         self._received = 0
         self._head = b""
@@ -85,7 +89,7 @@ class Watch:
             Its `cut`: none once the terminal event has passed. Else `LEFT` where the caller left before the response
             was complete; `PROVIDER` where reading failed, where the body is shorter than declared, where its content
             coding stops in the middle, and for a known dialect's stream without its terminal event. A body whose coding
-            cannot be undone stays as it is, under its `content-encoding`.
+            cannot be undone, here or by the client, stays as it is, under its `content-encoding`.
         """
         body, decoded, whole = self._body()
         plain = not self._encoding or bool(decoded)
@@ -114,7 +118,7 @@ class Watch:
     def _body(self) -> tuple[bytes, str, bool]:
         """Return (body, the content-encoding that was undone, whether that reached its end)."""
         wire = b"".join(self._wire)
-        if not wire or self._decoder is None:
+        if not wire or self._decoder is None or not self._decoder.opened:
             return wire, "", True
         if (plain := undo(wire, self._encoding)) is not None:
             return plain, self._encoding, True
@@ -136,14 +140,15 @@ class Watch:
 class _Decoder:
     """Undoes content codings while the bytes come in.
 
-    It gives up at a coding that it does not know, at bytes that are not so encoded, and at a body that decodes to too
-    much.
+    It gives up at a coding that it does not know or the client does not undo, at bytes that are not so encoded, and at
+    a body that decodes to too much.
     """
 
-    def __init__(self, encoding: str) -> None:
-        found = [_opened(name.strip()) for name in reversed(encoding.split(",")) if name.strip() != "identity"]
+    def __init__(self, encoding: str, undoes: Callable[[str], bool]) -> None:
+        names = [name for part in reversed(encoding.split(",")) if (name := part.strip()) != "identity"]
+        found = [_opened(name) if undoes(name) else None for name in names]
         self._steps = [step for step in found if step is not None]
-        self.works = len(self._steps) == len(found)
+        self.opened = self.works = len(self._steps) == len(found)
         self._parts: list[bytes] = []
         self._size = 0
 

@@ -16,7 +16,7 @@ def loads(data: bytes | str) -> Any:
     """Parse strict JSON.
 
     Args:
-        data: UTF-8 bytes without a byte order mark, or text.
+        data: UTF-8 bytes, with or without a byte order mark, or text.
 
     Returns:
         dict, list, str, int, float, bool or None. Lone surrogates written as escapes stay lone surrogates.
@@ -28,7 +28,7 @@ def loads(data: bytes | str) -> Any:
     Source: RFC 8259 leaves duplicate keys undefined; most readers keep the last one in silence.
     """
     try:
-        return _DECODER.decode(data.decode() if isinstance(data, bytes) else data)
+        return _DECODER.decode(data.decode("utf-8-sig") if isinstance(data, bytes) else data)
     except NotStrictError:
         raise
     except RecursionError:

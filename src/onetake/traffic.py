@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 from onetake import dialects
 from onetake.errors import UsageError
-from onetake.printable import one_line
 
 QUIET: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
@@ -155,6 +154,7 @@ class Traffic:
         self._hosts = _compile("hosts", hosts)
         self._ignore = _compile("ignore", ignore)
         self._quiet = _compile("quiet", quiet)
+        self._exact = _compile("ignore", [pattern for pattern in (*ignore, *quiet) if _is_exact(pattern)])
         self._known = lru_cache(maxsize=1024)(self._verdict)
 
     def verdict(self, method: str, url: str) -> Route:
@@ -168,6 +168,21 @@ class Traffic:
             The route; a URL that cannot be read is an interaction, so that nothing slips out through it.
         """
         return self._known(method, url)
+
+    def warning(self, method: str, url: str) -> str:
+        """Return what to say of a request that passes untouched and speaks a known dialect, empty for others.
+
+        Nothing where `ignore` or `quiet` names its port or its path: whoever writes that means it. A pattern that names
+        a whole host may let model calls slip out with the rest.
+
+        Returns:
+            The rest of a line that begins with the request.
+        """
+        place = _place(url)
+        dialect = dialects.find(method, url)
+        if dialect is None or (place and self._exact.fullmatch(place[1])):
+            return ""
+        return f"looks like a model call ({dialect.name}) and is not recorded: narrow the pattern that lets it pass"
 
     def _verdict(self, method: str, url: str) -> Route:
         place = _place(url)
@@ -187,20 +202,6 @@ class Traffic:
         else:
             return Route.INTERACTION
         return apart if dialects.find(method, url) is None else Route.INTERACTION
-
-
-def looks_like_llm(method: str, url: str) -> str:
-    """Return a one-line warning where a call that passes untouched speaks a known dialect, empty otherwise.
-
-    Args:
-        method: Upper case.
-        url: Absolute URL, its secrets already scrubbed.
-    """
-    dialect = dialects.find(method, url)
-    if dialect is None:
-        return ""
-    asked = one_line(f"{method} {url}", 160)
-    return f"{asked} looks like a model call ({dialect.name}) and is not recorded: narrow the pattern that lets it pass"
 
 
 @lru_cache(maxsize=512)
@@ -225,6 +226,11 @@ def _place(url: str) -> tuple[str, str] | None:
 def _compile(setting: str, patterns: Iterable[str]) -> re.Pattern[str]:
     """Make one expression of all patterns; without any it matches nothing."""
     return re.compile("|".join(_expression(setting, pattern) for pattern in patterns) or r"(?!)")
+
+
+def _is_exact(pattern: str) -> bool:
+    found = _PATTERN.fullmatch(pattern)
+    return found is not None and bool(found["port"] or found["path"])
 
 
 def _expression(setting: str, pattern: str) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock, RLock
 
@@ -30,10 +31,24 @@ class Turn:
         self._held: set[int] = set()
         self._flight: _Flight | None = None
         self._lock = RLock()  # re-entrant: a stream that is dropped may end in the garbage collector, anywhere
-        self.writing = Lock()
-        """Held while a shared answer is written, so that one is the first."""
-        self.done = False
+        self._writing = Lock()
+        self._done = False
+
+    @property
+    def done(self) -> bool:
         """True once this session has an answer that serves every caller (`repeats="same"`)."""
+        return self._done
+
+    @contextmanager
+    def writing(self) -> Iterator[bool]:
+        """Hold the turn to write the answer that serves every caller, so that one is the first.
+
+        Returns:
+            True for the first; the others find its answer stored. A block that raises has written none.
+        """
+        with self._writing:
+            yield not self._done
+            self._done = True
 
     def hold(self) -> int:
         """Take the first ordinal that nobody used or holds."""
@@ -93,7 +108,7 @@ class Turn:
         with self._lock:
             if self._flight is not None:
                 return not _may_wait(call.flow, self._flight.leader)
-            if self.done != done:
+            if self._done != done:
                 return False
             self._flight = _Flight(call)
             return True

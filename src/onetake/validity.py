@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from onetake import gate
 from onetake.contract import Contract
 from onetake.decide import Found
-from onetake.model import Entry
+from onetake.model import ContractRef, Entry
 from onetake.printable import one_line
 from onetake.settings import MaxAge
 from onetake.steps import Policy
@@ -28,7 +28,7 @@ class Validity:
         return self._word(entry, contracts)[0]
 
     def why(self, entry: Entry, contracts: tuple[Contract, ...]) -> str:
-        """Say in one line or a few why an entry is not valid; empty for one that is."""
+        """Say why an entry is not valid: the reason in one line, then what it breaks; empty for one that is."""
         return self._word(entry, contracts)[1]
 
     def warning(self, entry: Entry) -> str:
@@ -51,8 +51,9 @@ class Validity:
         kind, _, reason = entry.verdict.partition(":")
         if kind == "reject":
             return Found.UNKEPT, "it is a reject: an answer that was refused is never replayed"
-        if kind == "kept" and not self._keeps(reason):
-            return Found.UNKEPT, f'it was kept as {reason!r}, and this session does not keep that: keep=["{reason}"]'
+        if kind == "kept" and not gate.keeps(self._policy.keep, reason):
+            why = f'it was kept as {reason!r}, and this session does not keep that (keep=["{reason}"] would)'
+            return Found.UNKEPT, one_line(why)
         limit = self._policy.max_age
         if limit and limit.then != "warn" and (age := _over_age(entry, limit)):
             return (Found.EXPIRED if limit.then == "fail" else Found.STALE), age
@@ -60,30 +61,32 @@ class Validity:
             return Found.VALID, ""
         return self._under_contract(entry, contracts)
 
-    def _keeps(self, reason: str) -> bool:
-        keep = self._policy.keep
-        status = reason.removeprefix("status:")
-        return reason in keep or (status != reason and f"status:{status[:1]}xx" in keep)
-
     def _under_contract(self, entry: Entry, contracts: tuple[Contract, ...]) -> tuple[Found, str]:
-        stored, root = entry.contract, self._policy.root
-        if not contracts:
+        """Ask today's contracts; the version counts whatever the contract is called now, an old name may be reused."""
+        stored = entry.contract
+        if not contracts or _is_judged_by(contracts, stored):
             return Found.VALID, ""
-        if stored and len(contracts) == 1 and not contracts[0].is_type:
-            now = contracts[0].ref(root)
-            if (now.name, now.schema, now.schema_version) == (stored.name, stored.schema, stored.schema_version):
-                return Found.VALID, ""
-        judged = gate.judge(entry.request, entry.response, contracts, root=root)
-        judge = judged.contract
-        if stored and judge and stored.name == judge.name and stored.schema_version != judge.schema_version:
-            return Found.STALE, (
-                f"it was recorded under {stored.name} schema_version {stored.schema_version}, "
-                f"which is {judge.schema_version} today"
-            )
+        judged = gate.judge(entry.request, entry.response, contracts, root=self._policy.root)
+        if stored and judged.contract and stored.schema_version != judged.contract.schema_version:
+            return Found.STALE, _other_version(stored, judged.contract)
         if judged.kind is gate.Kind.REJECT:
-            broken = "".join(f"\n{violation}" for violation in judged.violations[:5])
+            broken = "".join(f"\n{one_line(str(violation), 300)}" for violation in judged.violations[:5])
             return Found.STALE, f"it breaks today's contract ({judged.reason}){broken}"
         return Found.VALID, ""
+
+
+def _is_judged_by(contracts: tuple[Contract, ...], stored: ContractRef | None) -> bool:
+    """Tell whether the contract that judged an entry is today's only one; a type's validators are in no digest."""
+    if stored is None or len(contracts) != 1 or contracts[0].is_type:
+        return False
+    return (contracts[0].digest, contracts[0].schema_version) == (stored.schema, stored.schema_version)
+
+
+def _other_version(stored: ContractRef, now: ContractRef) -> str:
+    """Say in one line that a contract's version moved; the stored name was read from a file."""
+    name = one_line(stored.name, 80)
+    today = str(now.schema_version) if name == now.name else f"{now.name} schema_version {now.schema_version}"
+    return f"it was recorded under {name} schema_version {stored.schema_version}, which is {today} today"
 
 
 def _over_age(entry: Entry, limit: MaxAge) -> str:

@@ -26,6 +26,12 @@ def task() -> Flow:
     return Flow(sys.modules["asyncio"].current_task())
 
 
+def is_torn_away(flow: Flow) -> bool:
+    """Tell whether the task that asked is being, or was, cancelled (only asyncio's say so), or its loop has stopped."""
+    cancelling = getattr(flow.who, "cancelling", None)
+    return (cancelling is not None and cancelling() > 0) or not (_asyncio_runs() or _trio_runs())
+
+
 async def awaited(future: Future[None]) -> None:
     """Wait for another caller's flight without blocking the loop."""
     if _trio_runs():

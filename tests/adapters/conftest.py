@@ -1,9 +1,11 @@
-"""Sessions in a folder of the test's own."""
+"""Sessions in a folder of the test's own, and what the tests of one client share."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 
+import httpx
+import httpx2
 import pytest
 
 from onetake.scopes import set_start, use_cassette
@@ -24,3 +26,21 @@ def session(tmp_path):
             set_start(before)
 
     return opened
+
+
+@pytest.fixture(params=[httpx, httpx2], ids=["httpx", "httpx2"])
+def module(request):
+    """Each of the two modules that one adapter serves."""
+    return request.param
+
+
+@pytest.fixture
+def url(provider):
+    """The provider's chat endpoint."""
+    return provider.url + "/v1/chat/completions"
+
+
+@pytest.fixture
+def body():
+    """Make a chat request's body: `body(text, **more)`."""
+    return lambda text, **more: {"model": "m", "messages": [{"role": "user", "content": text}], **more}

@@ -164,7 +164,7 @@ def test_models_come_back_as_models(session):
         assert one(Label(name="a")) == Label(name="A")
 
 
-def test_what_has_no_plain_value_is_refused_before_anything_is_stored(session):
+def test_br_015_what_has_no_plain_value_is_refused_before_anything_is_stored(session):
     calls = []
 
     @recorded

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gc
+import os
+import threading
 
 import pytest
+import trio
 
 from onetake import recorded
 
@@ -96,3 +101,123 @@ def test_a_generator_that_fails_is_stored_nowhere(session):
     with session("once") as opened, pytest.raises(ValueError, match="broken"):
         list(stream())
     assert (opened.recorded, opened.rejects) == ((), ())
+
+
+@pytest.fixture
+def kept_in(monkeypatch):
+    """The threads in which answers are written to disk."""
+    found, sync = [], os.fsync
+
+    def noting(descriptor):
+        found.append(threading.current_thread())
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noting)
+    return found
+
+
+@recorded
+async def _letters():
+    for letter in "abc":
+        yield letter
+
+
+async def _closed(_=None):
+    values = _letters()
+    await anext(values)
+    await values.aclose()
+
+
+async def _thrown(_):
+    values = _letters()
+    await anext(values)
+    with pytest.raises(GeneratorExit):
+        await values.athrow(GeneratorExit)
+
+
+async def _broken_off(opened):
+    """The loop closes what is dropped, in a task of its own."""
+    async for _ in _letters():
+        break
+    async with asyncio.timeout(20):
+        while not opened.recorded:
+            await asyncio.sleep(0)
+
+
+async def _read_out(_=None):
+    assert [letter async for letter in _letters()] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("ending", [_closed, _thrown, _broken_off, _read_out])
+def test_an_awaited_generator_is_kept_off_the_loop(session, kept_in, ending):
+    with session("once") as opened:
+        asyncio.run(ending(opened))
+    assert [entry.verdict for entry in opened.recorded] == ["good" if ending is _read_out else "left:4"]
+    assert kept_in
+    assert threading.main_thread() not in kept_in
+
+
+def test_under_trio_too(session, kept_in):
+    with session("once") as opened:
+        trio.run(_closed)
+    assert [entry.verdict for entry in opened.recorded] == ["left:4"]
+    assert kept_in
+    assert threading.main_thread() not in kept_in
+
+
+async def _cancelled(closing):
+    came = asyncio.Event()
+
+    async def reading():
+        async with contextlib.AsyncExitStack() as stack:
+            values = _letters()
+            if closing:
+                await stack.enter_async_context(contextlib.aclosing(values))
+            async for _ in values:
+                came.set()
+                await asyncio.Event().wait()
+
+    task = asyncio.create_task(reading())
+    await came.wait()
+    task.cancel()
+    await asyncio.wait([task])
+    assert task.cancelled()
+
+
+@pytest.mark.parametrize("closing", [True, False], ids=["closed", "dropped"])
+def test_a_cancelled_caller_of_an_awaited_generator_leaves_nothing(session, kept_in, closing):
+    with session("once") as opened:
+        asyncio.run(_cancelled(closing))
+        assert (opened.recorded, opened.rejects, kept_in) == ((), (), [])
+        asyncio.run(_read_out())
+    assert [(entry.verdict, entry.ordinal) for entry in opened.recorded] == [("good", 0)]
+
+
+def test_an_error_thrown_into_a_generator_leaves_nothing(session):
+    async def throw():
+        values = _letters()
+        await anext(values)
+        with pytest.raises(ValueError, match="no more"):
+            await values.athrow(ValueError("no more"))
+
+    with session("once") as opened:
+        asyncio.run(throw())
+        asyncio.run(_read_out())
+    assert [(entry.verdict, entry.ordinal) for entry in opened.recorded] == [("good", 0)]
+
+
+@pytest.mark.parametrize(("begun", "repeats"), [("inside", "same"), ("outside", "sequence")])
+def test_a_generator_of_a_loop_that_is_gone_ends_its_call(session, begun, repeats):
+    """A closed loop closes no generator: one that it knows is thrown away, any other is closed without a loop."""
+
+    async def first(values):
+        return await anext(values)
+
+    with session("new_episodes", repeats=repeats) as opened:
+        loop, values = asyncio.new_event_loop(), _letters()
+        assert loop.run_until_complete(first(values) if begun == "inside" else anext(values)) == "a"
+        loop.close()
+        del values
+        gc.collect()
+        asyncio.run(asyncio.wait_for(_read_out(), 20))
+    assert [(entry.verdict, entry.ordinal) for entry in opened.recorded] == [("good", 0)]

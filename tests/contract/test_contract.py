@@ -7,7 +7,7 @@ from types import MappingProxyType
 import pytest
 from pydantic import BaseModel, Field
 
-from onetake.contract import Contract, as_contracts, from_schema, violations_as_written
+from onetake.contract import Contract, as_contracts, violations_as_written
 from onetake.errors import UsageError
 from onetake.model import Request, Violation
 from onetake.settings import ContractSettings
@@ -103,13 +103,13 @@ def test_errors_say_which_contract():
 @pytest.mark.parametrize(
     ("more", "message"),
     [
+        ({"schema_version": 0}, "schema_version is 0, and must be a whole number, 1 or more"),
         ({"schema_version": -1}, "schema_version is -1"),
         ({"schema_version": True}, "schema_version is True"),
         ({"schema_version": "1"}, "schema_version is '1'"),
         ({"on": "tools"}, "on is 'tools', and must be text, tool:NAME"),
         ({"on": "tool:"}, "on is 'tool:'"),
         ({"on": None}, "on is None"),
-        ({"label_paths": ["label"]}, "JSON path 'label' must start"),
     ],
 )
 def test_wrong_arguments_are_refused(more, message):
@@ -183,17 +183,6 @@ def test_lint_is_about_the_closed_schema():
     assert Contract({"type": "object", "required": ["a"]}, name="n").lint() == ("$.properties.a: any value passes",)
 
 
-def test_a_stored_schema_is_checked_as_it_was_recorded():
-    class File(BaseModel):
-        at: bytes
-
-    for contract in (Contract(File, schema_version=2), score()):
-        again = from_schema(contract.schema, contract.ref())
-        assert (again.ref(), again.schema) == (contract.ref(), contract.schema)
-        assert not again.is_type
-    assert again.judge_value({"score": 1, "extra": 1}) == (Violation("$.extra", "no other key", "1"),)
-
-
 def test_a_type_says_that_it_judges_too():
     assert Contract(dict[str, int]).is_type
     assert not score().is_type
@@ -232,7 +221,7 @@ def project(tmp_path):
     yield (
         tmp_path,
         {
-            "items": ContractSettings("items", "schemas/items.json", 4, ("schemas",), "schema:items", ("$.label",)),
+            "items": ContractSettings("items", "schemas/items.json", 4, ("schemas",), "schema:items"),
             "typed": ContractSettings("typed", "onetake_test_models:Holder.Items"),
             "absent": ContractSettings("absent", "onetake_test_models:Nothing"),
             "nowhere": ContractSettings("nowhere", "onetake_test_nowhere:Items"),
@@ -259,13 +248,7 @@ def test_nothing_a_contract_a_type_and_a_list(take):
 
 def test_a_declared_file_counts_from_the_root(take, project):
     (items,) = take("items")
-    assert (items.name, items.schema_version, items.watch, items.on, items.label_paths) == (
-        "items",
-        4,
-        ("schemas",),
-        "schema:items",
-        ("$.label",),
-    )
+    assert (items.name, items.schema_version, items.watch, items.on) == ("items", 4, ("schemas",), "schema:items")
     assert items.judge_text("[1, true]") == (Violation("$[1]", "integer", "true"),)
     assert items.ref(project[0]).watch is not None
 

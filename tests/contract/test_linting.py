@@ -36,6 +36,14 @@ INT, TEXT = {"type": "integer"}, {"type": "string"}
             obj(a={"type": "array", "prefixItems": [INT]}),
             ["$.properties.a: more items of any kind may follow: no `items` after `prefixItems`"],
         ),
+        (
+            {"type": "array", "items": True, "contains": obj(a=INT), "maxContains": 1},
+            [
+                "$.contains: other keys pass, because `maxContains` would count fewer items",
+                "$.items: any value passes",
+            ],
+        ),
+        ({"type": "array", "items": obj(a=INT), "contains": obj(a=INT), "maxContains": 1}, []),
         (obj(a={"minLength": 2}), ["$.properties.a: no `type`: values of other types pass"]),
         (obj(a={"enum": [1, "1", None]}), ["$.properties.a: `enum` holds values of several types"]),
         (obj(a={"enum": [1, 2.5, None]}), []),

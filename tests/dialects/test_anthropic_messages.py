@@ -161,7 +161,7 @@ CASES = (
     DialectCase(
         "error event in the middle",
         asking(),
-        Reading(Answer((Choice("He"),)), "Overloaded", False, "claude-x-1", None, 9, 1),
+        Reading(Answer((Choice("He"),)), "Overloaded", False, "claude-x-1", 9, 1),
         stream=Response(
             200,
             SSE,

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from onetake.errors import FormatError
-from onetake.format.forms import DEEPEST, TooDeep, fold, fold_json, fold_text, unfold
+from onetake.format.forms import DEEPEST, TooDeepError, fold, fold_json, fold_text, unfold
 from onetake.format.jsonstyle import Spelled, style
 from onetake.format.sidecar import put_aside
 
@@ -158,7 +158,7 @@ def test_a_tree_is_folded_down_to_a_fixed_depth(depth, fits, wrap):
         assert style("compact").spell(unfold(fold_json(data, {})["$json"], {}.get)) == data
     else:
         assert fold_json(data, {}) is None
-        with pytest.raises(TooDeep):
+        with pytest.raises(TooDeepError):
             folded(tree)
 
 

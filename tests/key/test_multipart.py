@@ -22,7 +22,7 @@ def test_parts_come_in_order_with_name_file_name_type_and_exact_bytes():
     )
     assert split(data, 'Multipart/Form-Data; charset=utf-8; Boundary="b0"') == [
         Part("model", None, None, (), b"whisper-1"),
-        Part("file", "a b.PNG", "image/png", (), b"\x00\r\n--b\xff"),
+        Part("file", "a b.PNG", "image/png;x=1", (), b"\x00\r\n--b\xff"),
     ]
 
 

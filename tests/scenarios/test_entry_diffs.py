@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
-from dataclasses import replace
 
+import openai
 import pytest
 
-from onetake.format import dump_entry
-from onetake.model import Answer, Choice, ContractRef, Entry, KeySpec, Request, Response
+import onetake
+from onetake import scopes
+from onetake.testing.provider import openai_chat, openai_stream
 
-JSON = (("content-type", "application/json"),)
 PROMPT = [f"Rule {number}: weigh what the customer says about topic {number} of the list." for number in range(1, 61)]
 RE_RECORDED = {"key", "provenance", "answer", "metrics", "response"}
 """Fields that a new recording changes by itself."""
@@ -41,39 +40,25 @@ def repo(tmp_path):
     return git
 
 
-def keep(folder, entry):
-    """Write an entry as a cassette holds it, and return its file."""
-    data, sides = dump_entry(entry)
-    file = folder / f"chat-m-{entry.key[:16]}.json"
-    for name, content in {file.name: data, **sides}.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_bytes(content)
-    return file
+@pytest.fixture
+def record(repo, provider):
+    """Ask once through the SDK and return the file that was written; `mode` says what happens to an older one."""
+    before = scopes.set_start(repo.folder)
 
+    def ask(prompt, reply, mode="new_episodes", **more):
+        provider.script(lambda request: reply)
+        messages = [{"role": "system", "content": "\n".join(prompt)}, {"role": "user", "content": "Hi"}]
+        client = openai.OpenAI(base_url=f"{provider.url}/v1", api_key="unused", max_retries=0)
+        with onetake.use_cassette("rules", mode=mode) as cassette:
+            found = client.chat.completions.create(model="m", messages=messages, **more)
+            list(found)
+        (entry,) = cassette.recorded
+        (file,) = (repo.folder / "rules").glob(f"*{entry.key[:16]}.json")
+        return file
 
-def recorded(prompt, key, said, commit, milliseconds):
-    body = {
-        "model": "m",
-        "messages": [{"role": "system", "content": "\n".join(prompt)}, {"role": "user", "content": "Hi"}],
-    }
-    answer = {"id": f"chatcmpl-{commit}", "choices": [{"message": {"content": said}, "finish_reason": "stop"}]}
-    return Entry(
-        verdict="good",
-        contract=ContractRef("items", 1, "c" * 64),
-        request=Request("POST", "https://api.example.com/v1/chat/completions", JSON, json.dumps(body).encode()),
-        response=Response(200, JSON, json.dumps(answer).encode()),
-        key=key * 32,
-        ordinal=0,
-        key_spec=KeySpec("k1", "s1"),
-        provenance={
-            "recorded_at": f"2026-11-30T10:00:{milliseconds % 60:02}Z",
-            "commit": commit * 20,
-            "client": "httpx 0.28",
-        },
-        dialect="openai-chat/1",
-        answer=Answer((Choice(text=said, finish="stop"),)),
-        metrics={"latency_ms": milliseconds},
-    )
+    repo("commit", "--quiet", "--allow-empty", "--message", "start")
+    yield ask
+    scopes.set_start(before)
 
 
 def changes(diff):
@@ -86,16 +71,15 @@ def changes(diff):
             yield field, line
 
 
-def test_an_edited_prompt_line_is_a_rename_that_shows_that_line(repo):
-    old = keep(repo.folder, recorded(PROMPT, "ab", "Invoice.", "a1", 812))
-    repo("add", "--all")
+def test_an_edited_prompt_line_is_a_rename_that_shows_that_line(repo, record):
+    old = record(PROMPT, openai_chat("Invoice."))
+    repo("add", "rules")
     repo("commit", "--quiet", "--message", "first")
+    new = record([*PROMPT[:29], "Rule 30: never mind topic 30.", *PROMPT[30:]], openai_chat("The invoice is wrong."))
     old.unlink()
-    edited = [*PROMPT[:29], "Rule 30: never mind topic 30.", *PROMPT[30:]]
-    keep(repo.folder, recorded(edited, "cd", "The invoice is wrong.", "b2", 655))
-    repo("add", "--all")
+    repo("add", "--all", "rules")
     summary = repo("diff", "--cached", "-M", "--summary").strip()
-    assert re.fullmatch(r"rename chat-m-(ab){8}\.json => chat-m-(cd){8}\.json \(9\d%\)", summary)
+    assert re.fullmatch(rf"rename rules/\{{{old.name} => {new.name}\}} \([89]\d%\)", summary)
     found = list(changes(repo("diff", "--cached", "-M", "-U9999")))
     assert {field for field, _ in found} <= RE_RECORDED | {"request"}
     assert [line.strip(" ,") for field, line in found if field not in RE_RECORDED] == [
@@ -104,21 +88,15 @@ def test_an_edited_prompt_line_is_a_rename_that_shows_that_line(repo):
     ]
 
 
-def streamed(words, commit, milliseconds):
-    events = [{"id": f"chatcmpl-{commit}", "choices": [{"index": 0, "delta": {"content": word}}]} for word in words]
-    body = "".join(f"data: {json.dumps(event)}\n\n" for event in events) + "data: [DONE]\n\n"
-    entry = recorded(PROMPT, "ab", "".join(words), commit, milliseconds)
-    return replace(entry, response=Response(200, (("content-type", "text/event-stream"),), body.encode()))
-
-
-def test_a_stream_that_is_recorded_again_changes_few_lines_of_its_entry(repo):
+def test_a_stream_that_is_recorded_again_changes_few_lines_of_its_entry(repo, record):
     words = [f"word{number} " for number in range(30)]
-    file = keep(repo.folder, streamed(words, "a1", 812))
-    repo("add", "--all")
+    file = record(PROMPT, openai_stream("".join(words)), stream=True)
+    repo("add", "rules")
     repo("commit", "--quiet", "--message", "first")
-    keep(repo.folder, streamed([*words[:15], "other ", *words[16:]], "b2", 655))
-    found = list(changes(repo("diff", "-U9999", "--", file.name)))
-    assert sorted(line.strip().split('"')[1] for _, line in found if line[0] == "+") == [
-        *("bytes", "commit", "metrics", "recorded_at", "sha256", "text"),
-    ]
-    assert len(found) == 12
+    assert file == record(PROMPT, openai_stream("".join([*words[:15], "other ", *words[16:]])), mode="all", stream=True)
+    found = list(changes(repo("diff", "-U9999", "--", f"rules/{file.name}")))
+    assert {field for field, _ in found} <= RE_RECORDED
+    changed = {line.strip().split('"')[1] for _, line in found if line[0] == "+"}
+    # The commit is read once in a process, and a second may not have passed.
+    assert {"bytes", "sha256", "text"} <= changed <= {"bytes", "commit", "metrics", "recorded_at", "sha256", "text"}
+    assert len(found) == 2 * len(changed) <= 12

@@ -49,11 +49,9 @@ def start(tmp_path):
     started = []
 
     def run(code: str, *arguments: object) -> subprocess.Popen[str]:
-        program = tmp_path / "program.py"
-        program.write_text(code, encoding="utf-8")
         apart = ("PYTEST_", "ONETAKE_", "COV_")
         clean = {name: value for name, value in os.environ.items() if not name.startswith(apart) and name != "CI"}
-        command = [sys.executable, str(program), *map(str, arguments)]
+        command = [sys.executable, "-c", code, *map(str, arguments)]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         started.append(subprocess.Popen(command, cwd=tmp_path, env=clean, **pipes))
         return started[-1]
@@ -64,11 +62,13 @@ def start(tmp_path):
         process.communicate()
 
 
-def lines(process: subprocess.Popen[str]) -> list[str]:
-    """Wait for the end of a process that must end well; returns what it printed."""
+def lines(process: subprocess.Popen[str], count: int) -> list[str]:
+    """Wait for the end of a process that must end well; returns the lines that it printed."""
     out, error = process.communicate(timeout=100)
     assert process.returncode == 0, error
-    return out.splitlines()
+    printed = out.splitlines()
+    assert len(printed) == count, error
+    return printed
 
 
 def stored(folder: Path) -> list[str]:
@@ -88,11 +88,11 @@ def questions(count: int) -> list[str]:
 
 def test_four_processes_share_one_cassette_and_every_call_is_kept(provider, start, tmp_path):
     workers = [start(WORKER, provider.url, "new_episodes", first, first + 5) for first in (0, 5, 10, 15)]
-    printed = [line for worker in workers for line in lines(worker)]
+    printed = [line for worker in workers for line in lines(worker, 5)]
     assert provider.count == 20
     assert stored(tmp_path) == questions(20)
     provider.close()
-    assert lines(start(WORKER, provider.url, "none", 0, 20)) == printed
+    assert lines(start(WORKER, provider.url, "none", 0, 20), 20) == printed
 
 
 @pytest.mark.skipif(os.name == "nt", reason="SIGKILL is POSIX")
@@ -100,26 +100,26 @@ def test_what_was_answered_before_kill_9_is_kept_and_only_the_rest_is_asked_agai
     worker = start(WORKER, provider.url, "once", 0, 20)
     printed = [worker.stdout.readline().rstrip("\n") for _ in range(12)]
     worker.send_signal(signal.SIGKILL)
-    worker.wait(timeout=30)
+    assert worker.wait(timeout=30) == -signal.SIGKILL
     kept = stored(tmp_path)
     assert kept[:12] == questions(12)
-    assert lines(start(SEALED, provider.url, "none", 0, 12)) == printed
+    assert lines(start(SEALED, provider.url, "none", 0, 12), 12) == printed
     before = provider.count
-    assert lines(start(WORKER, provider.url, "once", 0, 20))[:12] == printed
+    assert lines(start(WORKER, provider.url, "once", 0, 20), 20)[:12] == printed
     assert provider.count - before == 20 - len(kept)
     assert stored(tmp_path) == questions(20)
 
 
 def test_a_sealed_process_replays_without_a_socket(provider, start):
-    recorded = lines(start(WORKER, provider.url, "once", 0, 3))
-    assert lines(start(SEALED, provider.url, "none", 0, 3)) == recorded
+    recorded = lines(start(WORKER, provider.url, "once", 0, 3), 3)
+    assert lines(start(SEALED, provider.url, "none", 0, 3), 3) == recorded
 
 
 def test_br_051_a_sealed_process_refuses_what_it_does_not_hold_and_sends_nothing(provider, start):
-    lines(start(WORKER, provider.url, "once", 0, 1))
+    lines(start(WORKER, provider.url, "once", 0, 1), 1)
     process = start(WORKER, provider.url, "none", 0, 2)
     out, error = process.communicate(timeout=100)
-    assert process.returncode != 0
+    assert process.returncode == 1
     assert out.splitlines() == ["answer 1 to: question 0"]
     assert "no interaction is stored for this request" in error
     assert "Connection error" not in error

@@ -14,7 +14,7 @@ PAGES = Path(__file__).parents[2] / "docs/reference"
 ERRORS = [
     kind
     for kind in vars(errors).values()
-    if isinstance(kind, type) and issubclass(kind, errors.OnetakeError) and not kind.__name__.endswith("InWorker")
+    if isinstance(kind, type) and issubclass(kind, errors.OnetakeError) and not kind.__name__.endswith("AsException")
 ]
 
 

@@ -233,11 +233,12 @@ def test_a_secret_in_a_miss(provider, clean):
 
 def test_a_secret_in_a_pending_entry(provider, clean, tmp_path):
     from onetake.model import Mode
-    from onetake.session import Options, Session
+    from onetake.options import Options
+    from onetake.session_run import SessionRun
     from onetake.settings import load_settings
 
     options = Options("cassettes/t", "once")
-    session = Session(options, load_settings(tmp_path), Mode.ONCE, "test_x.py::test_a")
+    session = SessionRun(options, load_settings(tmp_path), Mode.ONCE, "test_x.py::test_a")
     scope = session.open()
     try:
         ask(client(provider), f"is {SECRET} a key?")

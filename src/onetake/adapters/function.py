@@ -103,27 +103,6 @@ class _Asking:
             engine.abandon(call)
         return value if response is came else value_of(response, self.function)
 
-    def line(self, call: Live, value: Any) -> bytes:
-        """Return what a generator yielded as a line of its stream."""
-        call.saw_first_byte()
-        check_returned(value, self.function)
-        return json.dumps(to_value(value), separators=(",", ":")).encode() + b"\n"
-
-    def keep_lines(self, engine: Engine, call: Live, lines: list[bytes], cut: Cut) -> None:
-        """Keep what a generator yielded."""
-        response = Response(200, (("content-type", STREAM),), b"".join(lines), cut=cut)
-        try:
-            engine.commit(engine.judge(call, response))
-        finally:
-            engine.abandon(call)
-
-    def keep_left(self, engine: Engine, call: Live, lines: list[bytes]) -> None:
-        """Keep what a generator yielded until its caller left; nothing where the caller was torn out of it."""
-        if is_interrupted():
-            engine.abandon(call)
-        else:
-            self.keep_lines(engine, call, lines, Cut.LEFT)
-
     def replayed(self, engine: Engine, entry: Entry) -> Iterator[Any]:
         """Yield again what a generator yielded."""
         for line in filter(None, entry.response.body.split(b"\n")):
@@ -138,6 +117,38 @@ class _Asking:
         if self._made is None or self._made[0] is not policy:  # a type's schema takes milliseconds
             self._made = policy, as_contracts(self._contract, root=policy.root, declared=policy.declared)
         return self._made[1]
+
+
+class _Yielded:
+    """What a live generator has yielded so far, on its way to be kept. Its call ends once, however the generator does.
+
+    The frame of a generator may just be thrown away (its event loop is closed): then its call is abandoned with this.
+    """
+
+    def __init__(self, asks: _Asking, engine: Engine, call: Live) -> None:
+        self._asks, self._engine, self._call = asks, engine, call
+        self._lines: list[bytes] = []
+
+    def add(self, value: Any) -> None:
+        """Take in the next value; as bytes, before its caller can change it."""
+        self._call.saw_first_byte()
+        check_returned(value, self._asks.function)
+        self._lines.append(json.dumps(to_value(value), separators=(",", ":")).encode() + b"\n")
+
+    def keep(self, cut: Cut) -> None:
+        """Keep what came. Blocks until it is on disk."""
+        response = Response(200, (("content-type", STREAM),), b"".join(self._lines), cut=cut)
+        try:
+            self._engine.commit(self._engine.judge(self._call, response))
+        finally:
+            self.drop()
+
+    def drop(self) -> None:
+        """End the call without keeping anything."""
+        self._engine.abandon(self._call)
+
+    def __del__(self) -> None:
+        self.drop()
 
 
 def _called(asks: _Asking) -> Callable[..., Any]:
@@ -190,19 +201,19 @@ def _stream(asks: _Asking) -> Callable[..., Any]:
         if isinstance(step, Replay):
             yield from asks.replayed(engine, step.entry)
             return None
-        lines: list[bytes] = []
+        came = _Yielded(asks, engine, step)
         try:
             with closing(_inside_each(asks.function(*args, **kwargs))) as values:
                 for value in values:
-                    lines.append(asks.line(step, value))
+                    came.add(value)
                     yield value
         except GeneratorExit:
-            asks.keep_left(engine, step, lines)
+            came.drop() if is_interrupted() else came.keep(Cut.LEFT)
             raise
         except BaseException:
-            engine.abandon(step)
+            came.drop()
             raise
-        asks.keep_lines(engine, step, lines, Cut.NO)
+        came.keep(Cut.NO)
         return None
 
     return stream
@@ -216,25 +227,30 @@ def _async_stream(asks: _Asking) -> Callable[..., Any]:
                 async for value in values:
                     yield value
             return
-        while isinstance(step := asks.begin(engine, args, kwargs, waiting.task()), Wait):
+        asker = waiting.task()
+        while isinstance(step := asks.begin(engine, args, kwargs, asker), Wait):
             await waiting.awaited(step.future)
         if isinstance(step, Replay):
             for value in asks.replayed(engine, step.entry):
                 yield value
             return
-        lines: list[bytes] = []
+        came = _Yielded(asks, engine, step)
         try:
             async with aclosing(_inside_each_awaited(asks.function(*args, **kwargs))) as values:
                 async for value in values:
-                    lines.append(asks.line(step, value))
+                    came.add(value)
                     yield value
         except GeneratorExit:
-            asks.keep_left(engine, step, lines)
+            # Not closed by its caller, it is closed by the loop in a task of its own, which nobody cancels.
+            if is_interrupted() or waiting.is_torn_away(asker):
+                came.drop()
+            else:
+                await waiting.in_thread(came.keep, Cut.LEFT)
             raise
         except BaseException:
-            engine.abandon(step)
+            came.drop()
             raise
-        await waiting.in_thread(asks.keep_lines, engine, step, lines, Cut.NO)
+        await waiting.in_thread(came.keep, Cut.NO)
 
     return async_stream
 

@@ -10,22 +10,24 @@ reason phrase that is not the usual one, `network_stream`.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
-from functools import wraps
+from collections.abc import Callable
+from functools import lru_cache, partial, wraps
 from types import ModuleType
 from typing import Any
 
 from onetake import active, rivals, waiting
+from onetake.adapters import httpx_streams
 from onetake.engine import Engine
 from onetake.errors import AdapterError
-from onetake.events import events, framing
-from onetake.misses import left_early
-from onetake.model import Cut, Entry, Request, Response
+from onetake.events import framing
+from onetake.model import Entry, Request, Response
 from onetake.passage import Passage
 from onetake.steps import Live, Replay, Wait
-from onetake.streams import Ending, Watch
+from onetake.streams import Watch
 
 _HOOKS = (("HTTPTransport", "handle_request"), ("AsyncHTTPTransport", "handle_async_request"))
+_NOT_ENCODED = b"\xff" * 8
+"""In no coding: a client that undoes one fails on it, and any other hands it on."""
 _ours: set[object] = set()
 
 
@@ -65,7 +67,7 @@ def _stands(hook: Any) -> bool:
 
 
 def _sync(module: ModuleType, client: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    tee = _tee(module)
+    tee = httpx_streams.tee(module)
 
     @wraps(original)
     def handle_request(self: Any, request: Any) -> Any:
@@ -83,7 +85,7 @@ def _sync(module: ModuleType, client: str, original: Callable[..., Any]) -> Call
         try:
             with active.inside():
                 response = original(self, _sent(module, request))
-            response.stream = stream = tee(response.stream, _passage(engine, step, response, asked))
+            response.stream = stream = tee(response.stream, _passage(module, engine, step, response, asked))
             return _answered(module, response, _whole(stream)) if _reads_whole(step, response) else response
         except BaseException:
             engine.abandon(step)
@@ -93,7 +95,7 @@ def _sync(module: ModuleType, client: str, original: Callable[..., Any]) -> Call
 
 
 def _async(module: ModuleType, client: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    tee = _async_tee(module)
+    tee = httpx_streams.async_tee(module)
 
     @wraps(original)
     async def handle_async_request(self: Any, request: Any) -> Any:
@@ -112,12 +114,14 @@ def _async(module: ModuleType, client: str, original: Callable[..., Any]) -> Cal
         try:
             with active.inside():
                 response = await original(self, _sent(module, request))
-            passage = _passage(engine, step, response, asked)
+            passage = _passage(module, engine, step, response, asked)
             response.stream = stream = tee(response.stream, passage)
             return _answered(module, response, await _awhole(stream)) if _reads_whole(step, response) else response
         except BaseException:
+            # A coroutine may be closed while its passage is still keeping the answer, in a thread: to abandon the call
+            # then would lose what was paid for. The blocking twin has waited for that, so it may always abandon.
             if passage is None:
-                engine.abandon(step)  # a passage ends its call itself, perhaps still in its thread
+                engine.abandon(step)
             raise
 
     return handle_async_request
@@ -126,7 +130,7 @@ def _async(module: ModuleType, client: str, original: Callable[..., Any]) -> Cal
 def _refuse_rival(module: ModuleType, engine: Engine, request: Any, asked: Request) -> None:
     """Refuse a call that respx, which sits below this adapter, would answer: its answer is nobody's recording."""
     if rivals.respx_takes(module.__name__, request):
-        raise engine.refuse(rivals.refusal("respx", asked))
+        raise engine.refuse(rivals.refusal("respx", asked, engine.policy))
 
 
 def _asked(request: Any, url: str) -> Request:
@@ -134,11 +138,24 @@ def _asked(request: Any, url: str) -> Request:
 
 
 def _headers(headers: Any) -> tuple[tuple[str, str], ...]:
-    return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers.raw)
+    return tuple(map(_decoded, headers.raw))
 
 
 def _raw(response: Response) -> list[tuple[bytes, bytes]]:
-    return [(name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in response.headers]
+    return list(map(_encoded, response.headers))
+
+
+# Header by header, as most of a request's are those of the request before, and one or two never are.
+@lru_cache(256)
+def _decoded(pair: tuple[bytes, bytes]) -> tuple[str, str]:
+    name, value = pair
+    return name.decode("latin-1"), value.decode("latin-1")
+
+
+@lru_cache(256)
+def _encoded(pair: tuple[str, str]) -> tuple[bytes, bytes]:
+    name, value = pair
+    return name.encode("latin-1", "replace"), value.encode("latin-1", "replace")
 
 
 def _sent(module: ModuleType, request: Any) -> Any:
@@ -150,8 +167,18 @@ def _sent(module: ModuleType, request: Any) -> Any:
     )
 
 
-def _passage(engine: Engine, call: Live, response: Any, asked: Request) -> Passage:
-    return Passage(engine, call, Watch(asked, response.status_code, _headers(response.headers)))
+def _passage(module: ModuleType, engine: Engine, call: Live, response: Any, asked: Request) -> Passage:
+    watch = Watch(asked, response.status_code, _headers(response.headers), undoes=partial(_undoes, module))
+    return Passage(engine, call, watch)
+
+
+def _undoes(module: ModuleType, coding: str) -> bool:
+    """Tell whether the client undoes a content-coding: with `br` and `zstd` that hangs on what else is installed."""
+    try:
+        module.Response(200, headers={"content-encoding": coding}, content=_NOT_ENCODED)
+    except module.DecodingError:
+        return True
+    return False
 
 
 def _reads_whole(call: Live, response: Any) -> bool:
@@ -192,110 +219,9 @@ def _answered(module: ModuleType, live: Any, body: bytes) -> Any:
 
 def _replayed(module: ModuleType, engine: Engine, entry: Entry) -> Any:
     response = entry.response
-    chunks = [event.raw for event in events(response)]
-    rest = response.body[sum(map(len, chunks)) :]
-    plain = not chunks and response.cut is Cut.NO
-    stream = module.ByteStream(response.body) if plain else _replay_stream(module, engine, entry, [*chunks, rest])
-    extensions = {"http_version": b"HTTP/1.1"}
-    return module.Response(response.status, headers=_raw(response), stream=stream, extensions=extensions)
-
-
-def _replay_stream(module: ModuleType, engine: Engine, entry: Entry, chunks: list[bytes]) -> Any:
-    """Give a stored stream event by event, and end it as it ended: whole, cut by the provider, or left."""
-
-    def replay() -> Iterator[bytes]:
-        yield from (chunk for chunk in chunks if chunk)
-        if entry.response.cut is Cut.PROVIDER:
-            raise module.RemoteProtocolError("the provider cut this answer here when it was recorded")
-        if entry.response.cut is Cut.LEFT:
-            raise engine.refuse(left_early(entry, engine.policy))
-
-    class ReplayStream(module.SyncByteStream, module.AsyncByteStream):  # type: ignore[misc,name-defined]
-        def __iter__(self) -> Iterator[bytes]:
-            return replay()
-
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            for chunk in replay():
-                yield chunk
-
-    return ReplayStream()
-
-
-def _tee(module: ModuleType) -> Any:
-    class Tee(module.SyncByteStream):  # type: ignore[misc,name-defined]
-        """Passes a live body on as it comes, and has it judged at its end."""
-
-        def __init__(self, inner: Any, passage: Passage) -> None:
-            self._inner, self.passage = inner, passage
-
-        def __iter__(self) -> Iterator[bytes]:
-            try:
-                for chunk in self._inner:
-                    self.passage.feed(chunk)
-                    yield chunk
-            except GeneratorExit:
-                raise  # `close` follows, and ends it
-            except Exception:
-                self.passage.keep(Ending.FAILED)
-                raise
-            except BaseException:
-                self.passage.keep(Ending.INTERRUPTED)
-                raise
-            self.passage.keep(Ending.END)
-
-        def close(self) -> None:
-            ending = self.passage.left()
-            try:
-                self._inner.close()
-            except BaseException:
-                self.passage.keep(Ending.INTERRUPTED)
-                raise
-            self.passage.keep(ending)
-
-        def __del__(self) -> None:
-            self.passage.drop()
-
-    return Tee
-
-
-def _async_tee(module: ModuleType) -> Any:
-    class AsyncTee(module.AsyncByteStream):  # type: ignore[misc,name-defined]
-        """Passes a live body on as it comes, and has it judged at its end, off the loop."""
-
-        def __init__(self, inner: Any, passage: Passage) -> None:
-            self._inner, self.passage = inner, passage
-
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            try:
-                async for chunk in self._inner:
-                    self.passage.feed(chunk)
-                    yield chunk
-            except GeneratorExit:
-                raise  # `aclose` follows, and ends it
-            except Exception:
-                await self._end(Ending.FAILED)
-                raise
-            except BaseException:
-                await self._end(Ending.INTERRUPTED)
-                raise
-            await self._end(Ending.END)
-
-        async def aclose(self) -> None:
-            ending = self.passage.left()
-            try:
-                await self._inner.aclose()
-            except BaseException:
-                await self._end(Ending.INTERRUPTED)
-                raise
-            await self._end(ending)
-
-        async def _end(self, ending: Ending) -> None:
-            if ending is Ending.INTERRUPTED and not self.passage.complete:
-                self.passage.drop()
-            elif not self.passage.over:
-                await waiting.in_thread(self.passage.keep, ending)
-
-        def __del__(self) -> None:
-            self.passage.drop()
-
-    return AsyncTee
+    return module.Response(
+        response.status,
+        headers=_raw(response),
+        stream=httpx_streams.replayed(module, engine, entry),
+        extensions={"http_version": b"HTTP/1.1"},
+    )

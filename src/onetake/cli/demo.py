@@ -13,7 +13,6 @@ from onetake import modes
 from onetake.cli import output
 from onetake.cli.exits import Exit
 from onetake.errors import UsageError
-from onetake.model import Mode
 
 _SETTINGS = "onetake.toml"
 
@@ -30,7 +29,7 @@ def demo(context: click.Context, keep: str | None, no_model: bool, as_json: bool
     that it says was not so in this run.
     """
     _check_openai()
-    if modes.resolve(Mode.NEW_EPISODES, None, Mode.NONE) is Mode.NONE:
+    if modes.sealed_by_environment():
         raise UsageError("ONETAKE_MODE=none forbids live calls, and the demo records: unset it")
     from onetake.cli.demo_story import Report, conclude, tell  # loads the engine, which no other command needs
 

@@ -18,7 +18,7 @@ from onetake.errors import (
 
 
 class Exit(IntEnum):
-    """What a command's exit code says; `docs/reference/cli.md` has the table."""
+    """What a command's exit code says; `docs/reference/errors.md` has the table."""
 
     OK = 0
     FINDINGS = 1

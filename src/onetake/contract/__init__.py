@@ -10,21 +10,21 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from onetake import jsonpath, strictjson
+from onetake import strictjson
 from onetake.contract.checking import Checker
 from onetake.contract.closing import close, digest
 from onetake.contract.linting import lint
 from onetake.contract.tree import SchemaTree
-from onetake.contract.types import Given, read
+from onetake.contract.types import read
 from onetake.contract.violations import EXCERPT, excerpt
 from onetake.contract.watch import watch_digest
-from onetake.contract.words import modern, nearest
+from onetake.contract.words import modern
 from onetake.errors import UsageError
 from onetake.model import ContractRef, Request, Violation
 from onetake.settings import ContractSettings
+from onetake.settings_values import is_selector, nearest
 
 _TYPE = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)")
-_ON = re.compile(r"text|(?:tool|schema):.+", re.DOTALL)
 
 
 class Contract:
@@ -34,11 +34,10 @@ class Contract:
         schema: A JSON Schema as mapping; the path of a JSON file that holds one; or a type that pydantic can describe
             (model, dataclass, TypedDict, Literal, `list[Model]`, …).
         name: What entries, settings and messages call it; None takes a file's stem or a type's qualified name.
-        schema_version: 0 or more; raised by hand when answers of the old meaning must not be replayed.
+        schema_version: 1 or more; raised by hand when answers of the old meaning must not be replayed.
         watch: Files, folders or globs whose content belongs to the contract: the parser of these answers.
         on: Which answers it judges: `text`, `tool:NAME` (that tool's arguments), `schema:NAME` (answers to requests
             that carry a schema of that name), or a callable on the request.
-        label_paths: JSON paths into the answer that hold its labels, for reports.
 
     Raises:
         UsageError: The schema is wrong or loose in a way that cannot be meant (unknown keyword, type or format, a
@@ -53,18 +52,16 @@ class Contract:
         schema_version: int = 1,
         watch: Sequence[str | Path] = (),
         on: str | Callable[[Request], bool] = "text",
-        label_paths: Sequence[str] = (),
     ) -> None:
-        given = schema if isinstance(schema, Given) else read(schema)
+        given = read(schema)
         self.name = _checked_name(name if name is not None else given.name)
         self.schema_version = schema_version
         self.watch = (watch,) if isinstance(watch, str | Path) else tuple(watch)
         self.on = on
-        self.label_paths = (label_paths,) if isinstance(label_paths, str) else tuple(label_paths)
         self._judge = given.judge
         self._watched: dict[Path, str | None] = {}
         try:
-            _check_arguments(schema_version, on, self.label_paths)
+            _check_arguments(schema_version, on)
             self._tree = SchemaTree(modern(given.schema), formats=given.formats)
             self._left = close(self._tree)
             self._checker = Checker(self._tree)
@@ -139,16 +136,6 @@ class Contract:
         return lint(self._tree, self._left)
 
 
-def from_schema(schema: Mapping[str, Any], ref: ContractRef) -> Contract:
-    """Return a contract from a schema that was stored beside the entries it judged.
-
-    Args:
-        schema: The stored schema, already closed: closing it again changes nothing.
-        ref: What the entry remembers. Formats that only the type judged are let pass, as they were then.
-    """
-    return Contract(Given(schema, formats=False), name=ref.name, schema_version=ref.schema_version)
-
-
 def violations_as_written(schema: Mapping[str, Any], value: Any, *, is_text: bool) -> tuple[Violation, ...]:
     """Return what is wrong with an answer by the schema that its own request carried.
 
@@ -221,7 +208,6 @@ def _declared(settings: ContractSettings, root: Path) -> Contract:
         schema_version=settings.schema_version,
         watch=settings.watch,
         on=settings.on,
-        label_paths=settings.label_paths,
     )
 
 
@@ -254,10 +240,8 @@ def _checked_name(name: str | None) -> str:
     return name
 
 
-def _check_arguments(schema_version: Any, on: Any, label_paths: tuple[str, ...]) -> None:
-    if not isinstance(schema_version, int) or isinstance(schema_version, bool) or schema_version < 0:
-        raise UsageError(f"schema_version is {schema_version!r}, and must be a whole number, 0 or more")
-    if not callable(on) and not (isinstance(on, str) and _ON.fullmatch(on)):
+def _check_arguments(schema_version: Any, on: Any) -> None:
+    if not isinstance(schema_version, int) or isinstance(schema_version, bool) or schema_version < 1:
+        raise UsageError(f"schema_version is {schema_version!r}, and must be a whole number, 1 or more")
+    if not callable(on) and not (isinstance(on, str) and is_selector(on)):
         raise UsageError(f"on is {on!r}, and must be text, tool:NAME, schema:NAME or a callable on the request")
-    for path in label_paths:
-        jsonpath.parse(path)

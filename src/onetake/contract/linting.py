@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from onetake import jsonpath
-from onetake.contract.regions import survey
+from onetake.contract.regions import Region, survey
 from onetake.contract.tree import Node, SchemaTree
 from onetake.contract.words import ANNOTATIONS, FORMATS, Role, Schema, Steps, children
 
@@ -31,6 +31,8 @@ def lint(tree: SchemaTree, left: Mapping[int, str]) -> tuple[str, ...]:
         if key in left:
             found.append(f"{where}: other keys pass, because {left[key]}")
         found += [f"{where}: {line}" for line in _own(node.schema)]
+        if _counts_open_objects(tree, node.schema):
+            found.append(f"{where}.contains: other keys pass, because `maxContains` would count fewer items")
         if node.role is Role.PLACE:
             found += [f"{where}: {line}" for line in _place(tree, node)]
         found += [f"{jsonpath.show(path)}: any value passes" for path in _any_values(node)]
@@ -52,6 +54,16 @@ def _own(schema: Schema) -> Iterator[str]:
     for word in _NOT_CHECKED:
         if word in schema:
             yield f"`{word}` is not checked"
+
+
+def _counts_open_objects(tree: SchemaTree, schema: Schema) -> bool:
+    """Tell whether only a `contains` that had to stay open describes the objects of an array."""
+    if not {"contains", "maxContains"} <= schema.keys():
+        return False
+    each, counted = (
+        survey(tree, held) if isinstance(held := schema.get(word), dict) else Region() for word in ("items", "contains")
+    )
+    return counted.describes and not (counted.said or each.describes)
 
 
 def _place(tree: SchemaTree, node: Node) -> Iterator[str]:

@@ -8,8 +8,9 @@ from typing import Any
 from urllib.parse import unquote, urljoin
 
 from onetake import jsonpath
-from onetake.contract.words import Role, Schema, Steps, check_words, children, nearest
+from onetake.contract.words import Role, Schema, Steps, check_words, children
 from onetake.errors import UsageError
+from onetake.settings_values import nearest
 
 _METASCHEMAS = ("http://json-schema.org/", "https://json-schema.org/")
 _REFS = ("$ref", "$dynamicRef")

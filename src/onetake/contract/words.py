@@ -10,6 +10,7 @@ from typing import Any
 
 from onetake import jsonpath, strictjson
 from onetake.errors import UsageError
+from onetake.settings_values import nearest
 
 Schema = dict[str, Any]
 Steps = tuple[str | int | None, ...]
@@ -150,14 +151,3 @@ def check_words(schema: Schema, path: Steps, *, formats: bool) -> None:
     name = schema.get("format")
     if formats and isinstance(name, str) and name not in FORMATS:
         raise UsageError(f"format {name!r} at {where} cannot be checked{nearest(name, FORMATS, 'use pattern')}")
-
-
-def nearest(word: str, words: Iterable[str], otherwise: str) -> str:
-    """Return the end of a message about a wrong word: `; did you mean 'required'?`, or *otherwise* in brackets."""
-    from difflib import get_close_matches
-
-    lowered = {known.lower(): known for known in sorted(words)}
-    found = get_close_matches(word.lower().replace("_", "-"), lowered, n=1) or get_close_matches(
-        word.lower().replace("_", ""), lowered, n=1
-    )
-    return f"; did you mean {lowered[found[0]]!r}?" if found else f" ({otherwise})"

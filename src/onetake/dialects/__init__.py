@@ -26,7 +26,6 @@ class Reading:
     error: str | None = None
     terminal: bool = True
     model: str | None = None
-    fingerprint: str | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
 
@@ -99,8 +98,3 @@ def known() -> tuple[Dialect, ...]:
 def find(method: str, url: str) -> Dialect | None:
     """Return the dialect of a request, None where no known API is spoken."""
     return next((dialect for dialect in known() if dialect.speaks(method, url)), None)
-
-
-def named(label: str) -> Dialect | None:
-    """Return the dialect that an entry names (`openai-chat/1`), None if this version is not known."""
-    return next((dialect for dialect in known() if f"{dialect.name}/{dialect.version}" == label), None)

@@ -194,7 +194,6 @@ def _reading(
         error=next(filter(None, map(_error, parts)), error),
         terminal=terminal,
         model=_first(parts, "model"),
-        fingerprint=_first(parts, "system_fingerprint"),
         input_tokens=count(usage.get("prompt_tokens")),
         output_tokens=count(usage.get("completion_tokens")),
     )

@@ -32,7 +32,7 @@ DEEPEST = 100
 Python's, so that what was written in one program can be read in another."""
 
 
-class TooDeep(ValueError):
+class TooDeepError(ValueError):
     """A tree is nested deeper than `DEEPEST`."""
 
 
@@ -46,7 +46,7 @@ def fold(tree: Any, spelling: Style, sides: dict[str, bytes], room: int = DEEPES
         room: Containers that may lie within each other.
 
     Raises:
-        TooDeep: *room* is not enough.
+        TooDeepError: *room* is not enough.
     """
     return _Folding(spelling, sides, room).value(tree, 0)
 
@@ -59,7 +59,7 @@ def fold_json(data: bytes, sides: dict[str, bytes], room: int = DEEPEST) -> dict
     own: dict[str, bytes] = {}
     try:
         tree = fold(found[1], found[0], own, room)
-    except TooDeep:
+    except TooDeepError:
         return None
     sides.update(own)
     return {"style": found[0].name, "$json": tree}
@@ -125,7 +125,7 @@ class _Folding:
         if kind is not dict and kind is not list:
             return value
         if level >= self.room:
-            raise TooDeep
+            raise TooDeepError
         return self._object(value, level) if kind is dict else self._array(value, level)
 
     def _object(self, value: dict[str, Any], level: int) -> dict[str, Any]:

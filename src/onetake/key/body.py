@@ -7,6 +7,7 @@ from typing import Any
 
 from onetake.codings import undo
 from onetake.key import canonical, multipart
+from onetake.key.media import media_type
 from onetake.key.rules import BodyRules
 from onetake.key.url import pairs
 from onetake.strictjson import NotStrictError
@@ -27,7 +28,7 @@ def body_text(body: bytes, content_type: str, encoding: str, rules: BodyRules) -
     media = content_type.partition(";")[0].strip().lower()
     plain = undo(body, encoding) if encoding else body
     if plain is None:
-        return _bytes(body, media)
+        return _bytes(body, content_type)
     if not plain:
         return '{"kind":"none"}'
     found = None
@@ -39,7 +40,7 @@ def body_text(body: bytes, content_type: str, encoding: str, rules: BodyRules) -
         found = _multipart(plain, content_type, media, rules)
     elif media.startswith("text/"):
         plain = _replaced(plain, rules)
-    return found or _bytes(plain, media)
+    return found or _bytes(plain, content_type)
 
 
 def _json(body: bytes, rules: BodyRules) -> str | None:
@@ -71,8 +72,8 @@ def _part(part: multipart.Part, rules: BodyRules) -> dict[str, Any]:
     return keyed | {"headers": part.headers} if part.headers else keyed
 
 
-def _bytes(body: bytes, media: str) -> str:
-    return canonical.dumps({"kind": "bytes", "sha256": _sha256(body), "type": media})
+def _bytes(body: bytes, content_type: str) -> str:
+    return canonical.dumps({"kind": "bytes", "sha256": _sha256(body), "type": media_type(content_type)})
 
 
 def _replaced(body: bytes, rules: BodyRules) -> bytes:

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
+from onetake.key.media import media_type
+
 _BOUNDARY = re.compile(r';\s*boundary\s*=\s*(?:"([^"]+)"|([^;\s"]+))', re.IGNORECASE)
 _PARAMETER = re.compile(r';\s*([A-Za-z*]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;\s"]*))\s*')
 
@@ -17,7 +19,7 @@ class Part:
     name: str | None
     filename: str | None
     type: str | None
-    """The media type without parameters, lower case; None where the part names none."""
+    """The media type with its parameters, as `media_type` has it; None where the part names none."""
     headers: tuple[tuple[str, str], ...]
     """The other headers, names in lower case, sorted; without content-length."""
     body: bytes
@@ -68,7 +70,7 @@ def _part(piece: bytes) -> Part | None:
     if named is not None:
         del headers["content-disposition"]
     field, filename = named or (None, None)
-    kind = None if media is None else media.partition(";")[0].strip().lower()
+    kind = None if media is None else media_type(media)
     return Part(field, filename, kind, tuple(sorted(headers.items())), body)
 
 

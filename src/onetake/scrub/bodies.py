@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote_plus
 
+from onetake.scrub.deltas import holds_none
 from onetake.scrub.finder import PLACEHOLDER, Finder
 from onetake.scrub.lanes import Document, Edit, Search, document, edits, whole, without_secrets
 from onetake.scrub.places import names_a_secret
@@ -23,6 +24,10 @@ _BOUNDARY = re.compile(rb"\A--([!-~]{1,70})\r?\n[Cc]ontent-")
 _PART_NAME = re.compile(r'name="?([^";\r\n]+)', re.IGNORECASE)
 _PART_TYPE = re.compile(r"content-type:\s*([^;\s]+)", re.IGNORECASE)
 _BINARY_TYPES = ("application/vnd.amazon.eventstream", "application/x-protobuf", "application/grpc")
+
+
+_Event = tuple[list[tuple[int, int]], bool]
+"""Where the lines of an event are, and whether a plain text goes on in the next event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +73,12 @@ def chunk_edits(chunk: Chunk, search: Search) -> list[Edit]:
     if chunk.content_type.startswith("application/x-www-form-urlencoded"):
         return list(_form(chunk.text, search.finder))
     clean = not search.finder.suspects(chunk.text)
-    stream = _stream(chunk, search, clean)
-    if stream is not None:
-        return edits(stream, search.finder, clean=clean)
+    events = _events(chunk)
+    if events is not None:
+        if clean and not search.declared and holds_none(_texts(chunk.text, events), search.finder):
+            return []
+        found = [_joined(chunk.text, spans, search, clean=clean, joins=joins) for spans, joins in events]
+        return edits(found, search.finder, clean=clean)
     # The items of a root array are events too, so only there clean text may hold a secret, split over them.
     if clean and not search.declared and chunk.text.lstrip()[:1] != "[" and not names_a_secret(chunk.text):
         return []
@@ -78,18 +86,21 @@ def chunk_edits(chunk: Chunk, search: Search) -> list[Edit]:
     return edits([whole_text], search.finder, clean=clean)
 
 
-def _stream(chunk: Chunk, search: Search, clean: bool) -> list[Document] | None:
+def _events(chunk: Chunk) -> list[_Event] | None:
     text = chunk.text
     if chunk.content_type.startswith("text/event-stream") or _SSE_START.match(text):
-        lines = list(_sse(text))
-    elif text.lstrip()[:1] == "{" and ("}\n{" in text or "}\r\n{" in text):
-        lines = [([match.span()], False) for match in _LINE.finditer(text)]
-    else:
-        return None
-    return [_joined(text, spans, search, clean=clean, joins=joins) for spans, joins in lines]
+        return list(_sse(text))
+    if text.lstrip()[:1] == "{" and ("}\n{" in text or "}\r\n{" in text):
+        return [([match.span()], False) for match in _LINE.finditer(text)]
+    return None
 
 
-def _sse(text: str) -> Iterator[tuple[list[tuple[int, int]], bool]]:
+def _texts(text: str, events: list[_Event]) -> Iterator[tuple[str, bool]]:
+    for spans, joins in events:
+        yield "\n".join([text[start:end] for start, end in spans]), joins
+
+
+def _sse(text: str) -> Iterator[_Event]:
     """Yield where the data of every event is, with True, and every other line. (`events` does not tell where.)"""
     data: list[tuple[int, int]] = []
     for found in _SSE_LINE.finditer(text):

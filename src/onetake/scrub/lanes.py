@@ -130,14 +130,14 @@ def _lanes(documents: Sequence[Document]) -> Iterable[list[tuple[int, Place]]]:
             if place.role is Role.OPAQUE or not place.text:
                 continue
             lane = lanes.get(place.lane)
-            if lane is None or _starts_anew(lane[-1][1].text, place.text):
+            if lane is None or starts_anew(lane[-1][1].text, place.text):
                 lane = lanes[place.lane] = []
                 runs.append(lane)
             lane.append((index, place))
     return runs
 
 
-def _starts_anew(before: str, text: str) -> bool:
+def starts_anew(before: str, text: str) -> bool:
     """Tell values that come whole with every event (ids, URLs) from deltas: joined, they would run together."""
     return (before == text and len(text) >= 8) or ("://" in text and bool(_WHOLE.match(text)))
 
@@ -165,7 +165,7 @@ def _cuts(documents: Sequence[Document], lane: list[tuple[int, Place]], finder: 
 
 def _alone(one: Document, place: Place, finder: Finder, clean: bool) -> list[Hit]:
     if place.role in (Role.SEARCHED, Role.FIELD):
-        broken = [] if one.is_json else list(_broken_fields(place.text))
+        broken = [] if one.is_json else list(broken_fields(place.text))
         return broken if clean else [*finder.find(place.text), *broken]
     scheme = SCHEME.match(place.text)
     start, end = scheme.end() if scheme else 0, len(place.text)
@@ -175,7 +175,7 @@ def _alone(one: Document, place: Place, finder: Finder, clean: bool) -> list[Hit
     return [Hit(start, end, hit.kind, hit.secret)]
 
 
-def _broken_fields(text: str) -> Iterator[Hit]:
+def broken_fields(text: str) -> Iterator[Hit]:
     """Find named secrets in JSON that does not parse: a body that was cut off."""
     if text.lstrip()[:1] in ("{", "["):
         for found in _BROKEN_FIELD.finditer(text):

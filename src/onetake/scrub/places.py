@@ -26,9 +26,9 @@ from onetake.scrub.shapes import (
     plain,
 )
 
-_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|-?[0-9][0-9.eE+-]*', re.DOTALL)
+TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|-?[0-9][0-9.eE+-]*', re.DOTALL)
 _FIELD = re.compile(r'"([\w-]{3,40})"\s*:')
-_MARKS = frozenset(("index", "output_index", "content_index", "summary_index", "item_id", "type"))
+MARKS = frozenset(("index", "output_index", "content_index", "summary_index", "item_id", "type"))
 """Fields that tell apart the parts of an answer whose deltas take turns in one stream."""
 _SHORTEST_FIELD = 8
 """Characters; a shorter name of a field cannot be a secret."""
@@ -61,7 +61,7 @@ class Role(Enum):
 
 
 Lane = tuple[str | int | tuple[str, str] | None, ...]
-"""The path of a place, the root's `[n]` as None, with a (field, value) mark after each object that has one of `_MARKS`:
+"""The path of a place, the root's `[n]` as None, with a (field, value) mark after each object that has one of `MARKS`:
 what a string has in common with its continuation in the next event of a stream."""
 
 
@@ -128,7 +128,7 @@ def places(
 
 def token_spans(text: str) -> list[tuple[int, int]]:
     """Return where the strings (without their quotes) and numbers of a JSON text are."""
-    found = (match.span() for match in _TOKEN.finditer(text))
+    found = (match.span() for match in TOKEN.finditer(text))
     return [(start + 1, end - 1) if text[start] == '"' else (start, end) for start, end in found]
 
 
@@ -162,7 +162,7 @@ class _Walk:
                 self.value(item, (*lane, index), zone, inner)
 
     def _members(self, node: _Members, lane: Lane, zone: Zone, role: Role) -> None:
-        lane += tuple([member for member in node if member[0] in _MARKS and isinstance(member[1], str)])
+        lane += tuple([member for member in node if member[0] in MARKS and isinstance(member[1], str)])
         titled = zone is Zone.HEADERS and any(
             plain(name) in ("name", "key") and isinstance(value, str) and is_credential_header(value)
             for name, value in node

@@ -20,10 +20,12 @@ from onetake.events import events
 from onetake.model import Headers, Response
 from onetake.scopes import set_start, use_cassette
 from onetake.session import Session
-from onetake.testing.provider import Provider
+from onetake.testing.provider import Provider, openai_chat, openai_stream
 
 CHAT = "/v1/chat/completions"
 _JSON = (("content-type", "application/json"),)
+IN_PIECES = {"stream": openai_stream("one two three"), "whole": openai_chat("one two three").in_pieces(120)}
+"""Replies that can be held in the middle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +173,19 @@ class Calls:
                 if until(body):
                     break
         return body
+
+    def leave_unread(self, colour: str, asked: Ask) -> None:
+        """Send a request in a colour and close its body unread."""
+        args, kwargs = asked.parts
+        if colour == "sync":
+            with self.stream(*args, **kwargs):
+                return
+        run(colour, self._aleave_unread, asked)
+
+    async def _aleave_unread(self, asked: Ask) -> None:
+        args, kwargs = asked.parts
+        async with self.astream(*args, **kwargs):
+            pass
 
     def at_once(self, colour: str, asked: Sequence[Ask]) -> list[Answer]:
         """Send requests at the same time, from threads or tasks; the answers in the order of *asked*."""

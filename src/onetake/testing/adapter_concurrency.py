@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from onetake.testing.adapter_calls import Answer, Ask, Calls, ask, count, run
-from onetake.testing.provider import Provider, Received, Reply, openai_chat, openai_error, openai_stream
+from onetake.testing.adapter_calls import IN_PIECES, Answer, Ask, Calls, ask, run
+from onetake.testing.provider import Provider, Received, Reply, openai_chat, openai_error
 
 
 def _asked_in_thread(call: Callable[[], Answer]) -> Answer:
@@ -170,13 +170,16 @@ class AtOnce(Calls):
         assert blocking.body == awaited.body, "the answer that was added first serves both"
         assert (blocking.text, provider.count, len(session.recorded)) == ("answer 2 to: the same", 2, 1)
 
+    @pytest.mark.parametrize("reply", IN_PIECES.values(), ids=IN_PIECES.keys())
     @pytest.mark.parametrize("where", ["reading", "between"])
-    def test_a_cancelled_stream_leaves_nothing(self, loop: str, provider: Provider, where: str) -> None:
-        never = threading.Event()
-        provider.script([replace(openai_stream("one two three"), hold=never, hold_before=2)])
-        asked = ask(provider, "cancel me", stream=True)
+    def test_a_caller_that_is_cancelled_leaves_nothing(
+        self, loop: str, provider: Provider, where: str, reply: Reply
+    ) -> None:
+        half, cancelling = b"".join(reply.pieces[:2]), _cancelling_trio if loop == "trio" else _cancelling
+        provider.script([replace(reply, hold=threading.Event(), hold_before=2)])
+        asked = ask(provider, "cancel me", stream=reply is IN_PIECES["stream"])
         with self.session("once") as session:
-            run(loop, _cancelling_trio if loop == "trio" else _cancelling, self, asked, where)
+            run(loop, cancelling, self, asked, where, half)
             assert (session.recorded, session.rejects) == ((), ())
             again = self.read(loop, asked)
         assert [(entry.verdict, entry.ordinal) for entry in session.recorded] == [("good", 0)]
@@ -218,8 +221,8 @@ def _words(asked: Ask) -> str:
     return said
 
 
-async def _cancelling(calls: Calls, asked: Ask, where: str) -> None:
-    two_came = asyncio.Event()
+async def _cancelling(calls: Calls, asked: Ask, where: str, half: bytes) -> None:
+    half_came = asyncio.Event()
 
     async def reading() -> None:
         args, kwargs = asked.parts
@@ -227,24 +230,24 @@ async def _cancelling(calls: Calls, asked: Ask, where: str) -> None:
         async with calls.astream(*args, **kwargs) as chunks:
             async for chunk in chunks:
                 body += chunk
-                if count(body) == 2:
-                    two_came.set()
+                if body == half:
+                    half_came.set()
                     if where == "between":
                         await asyncio.Event().wait()
 
     task = asyncio.create_task(reading())
-    await two_came.wait()
+    await half_came.wait()
     await asyncio.wait([task], timeout=0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
 
 
-async def _cancelling_trio(calls: Calls, asked: Ask, where: str) -> None:
+async def _cancelling_trio(calls: Calls, asked: Ask, where: str, half: bytes) -> None:
     import trio.testing
 
     args, kwargs = asked.parts
-    two_came = trio.Event()
+    half_came = trio.Event()
 
     async def reading(scope: Any) -> None:
         body = b""
@@ -252,15 +255,15 @@ async def _cancelling_trio(calls: Calls, asked: Ask, where: str) -> None:
             async with calls.astream(*args, **kwargs) as chunks:
                 async for chunk in chunks:
                     body += chunk
-                    if count(body) == 2:
-                        two_came.set()
+                    if body == half:
+                        half_came.set()
                         if where == "between":
                             await trio.sleep_forever()
 
     async with trio.open_nursery() as nursery:
         scope = trio.CancelScope()
         nursery.start_soon(reading, scope)
-        await two_came.wait()
+        await half_came.wait()
         await trio.testing.wait_all_tasks_blocked()
         scope.cancel()
     assert scope.cancelled_caught

@@ -10,7 +10,7 @@ import pytest
 from onetake.errors import ContractError, InteractionNotFound
 from onetake.events import events
 from onetake.model import Response
-from onetake.testing.adapter_calls import Calls, ask, count, refused
+from onetake.testing.adapter_calls import IN_PIECES, Calls, ask, count, refused
 from onetake.testing.provider import (
     Provider,
     anthropic_stream,
@@ -25,6 +25,10 @@ _STREAM = (("content-type", "text/event-stream"),)
 
 def _events(body: bytes) -> list[bytes]:
     return [event.raw for event in events(Response(200, _STREAM, body))]
+
+
+class _TornAway(BaseException):
+    """As Ctrl-C and exits are: no `Exception`."""
 
 
 class Streaming(Calls):
@@ -89,6 +93,35 @@ class Streaming(Calls):
             raise refused(lambda: self.read(colour, asked))
         assert isinstance(session.refusals[0], InteractionNotFound)
         assert f"its caller left after {len(first)} bytes" in str(session.refusals[0])
+
+    @pytest.mark.parametrize("kind", IN_PIECES)
+    def test_br_065_a_body_that_its_caller_never_read(self, colour: str, provider: Provider, kind: str) -> None:
+        asked, reply = ask(provider, "I want the status only", stream=kind == "stream"), IN_PIECES[kind]
+        provider.script([replace(reply, hold=threading.Event(), hold_before=1)])
+        with self.session("once") as session:
+            self.leave_unread(colour, asked)
+        assert [(entry.verdict, entry.ordinal) for entry in session.recorded] == [("left:0", 0)]
+        provider.close()
+        with self.session("none"):
+            self.leave_unread(colour, asked)
+        with self.session("none") as session, session.expect_refusal():
+            raise refused(lambda: self.read(colour, asked))
+        assert "its caller left after 0 bytes" in str(session.refusals[0])
+
+    @pytest.mark.parametrize("kind", IN_PIECES)
+    def test_a_caller_that_is_torn_away_leaves_nothing(self, colour: str, provider: Provider, kind: str) -> None:
+        asked, reply = ask(provider, "stop me", stream=kind == "stream"), IN_PIECES[kind]
+        provider.script([replace(reply, hold=threading.Event(), hold_before=2), reply])
+
+        def stop(body: bytes) -> bool:
+            raise _TornAway
+
+        with self.session("once") as session:
+            with pytest.raises(_TornAway):
+                self.read(colour, asked, stop)
+            assert (session.recorded, session.rejects) == ((), ())
+            assert self.read(colour, asked) == reply.body
+        assert [(entry.verdict, entry.ordinal) for entry in session.recorded] == [("good", 0)]
 
     def test_left_after_the_terminal_event_is_complete(self, colour: str, provider: Provider) -> None:
         asked = ask(provider, "until done", stream=True)

@@ -124,6 +124,22 @@ class AdapterConformance(Streaming, AtOnce):
         with self.session("none"):
             assert self.call(colour, asked).body == first.body
 
+    @pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
+    def test_br_070_what_the_client_does_not_undo_comes_encoded_again(
+        self, colour: str, provider: Provider, coding: str
+    ) -> None:
+        asked, host = Ask("GET", provider.url + "/text"), provider.url.removeprefix("http://")
+        provider.script([replace(bytes_reply(b"words " * 50, "text/plain"), encoding=coding)])  # type: ignore[arg-type]
+        with self.session("once", hosts=[host]) as session:
+            first = self.call(colour, asked)
+        undone = coding in self.encodings
+        assert (first.body == b"words " * 50, session.recorded[0].response.decoded == coding) == (undone, undone)
+        provider.close()
+        with self.session("none", hosts=[host]):
+            again = self.call(colour, asked)
+        assert again.body == first.body
+        assert header(again.headers, "content-encoding") == (None if undone else coding)
+
     def test_br_075_binary_bodies_both_ways(self, colour: str, provider: Provider) -> None:
         asked = Ask("POST", provider.url + "/files", _PDF, _BINARY)
         provider.script([bytes_reply(_BINARY[::-1], "image/png")])

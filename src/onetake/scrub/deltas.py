@@ -1,0 +1,141 @@
+"""Tells quickly that no secret is split over the events of a stream, whose events are nearly all built alike.
+
+What `lanes` would join is joined here too, but only the first event of each build is parsed and walked; of the others
+the strings are read off. False says only that `lanes` must look.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from onetake.scrub.finder import Finder
+from onetake.scrub.lanes import broken_fields, starts_anew
+from onetake.scrub.places import MARKS, TOKEN, Lane, Role, names_a_secret, places
+
+_STRING = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+"(?:\s*+:)?+)', re.DOTALL)
+# A number of the JSON grammar without its sign, and nothing that only looks like one. It begins with a digit and looks
+# back from there, because a search for one of ten characters is fast.
+_NUMBER = re.compile(r"[0-9](?<![\w.+][0-9])(?:(?<!0)[0-9]+)?(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w.+-])")
+
+
+class _MayHoldOneError(Exception):
+    """Something that only `lanes` can judge."""
+
+
+@dataclass(slots=True)
+class _Run:
+    """What goes on at one place. The dictionary of lanes would hash a lane with every event; this is held instead."""
+
+    texts: list[str] = field(default_factory=list)
+    ended: list[list[str]] = field(default_factory=list)
+    again: str = ""
+    """A string that, if it comes next, changes nothing: it would end a run of itself alone and begin the same."""
+
+    def add(self, text: str, string: str = "") -> None:
+        if self.texts and starts_anew(self.texts[-1], text):
+            self.ended.append(self.texts)
+            self.texts = []
+        self.texts.append(text)
+        self.again = string if len(self.texts) == 1 and starts_anew(text, text) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Build:
+    """Events that differ in their values alone."""
+
+    marks: tuple[int, ...]
+    """The parts that tell apart texts whose deltas take turns in one stream."""
+    strings: dict[tuple[str, ...], list[tuple[int, _Run]]] = field(default_factory=dict)
+    """By what those parts say: each part that is searched, and what it goes on."""
+
+
+def holds_none(events: Iterable[tuple[str, bool]], finder: Finder) -> bool:
+    """Tell quickly whether a stream holds no secret; True is certain.
+
+    Args:
+        events: The text of each, and whether a plain text goes on in the next one. No secret lies in one piece in them.
+        finder: What is a secret.
+    """
+    stream = _Stream()
+    try:
+        for text, joins in events:
+            if not (text.lstrip()[:1] in ("{", "[", '"') and stream.add_json(text)) and joins:
+                stream.run(()).add(text)
+    except _MayHoldOneError:
+        return False
+    runs = (texts for run in stream.runs.values() for texts in (*run.ended, run.texts) if len(texts) > 1)
+    return not any(finder.suspects("".join(texts)) for texts in runs)
+
+
+class _Stream:
+    """A stream as far as it was read."""
+
+    def __init__(self) -> None:
+        self.runs: dict[Lane, _Run] = {}
+        self._builds: dict[tuple[str, str], _Build] = {}
+
+    def run(self, lane: Lane) -> _Run:
+        """Return what goes on in a lane."""
+        return self.runs.setdefault(lane, _Run())
+
+    def add_json(self, text: str) -> bool:
+        """Take the strings of one event; False where it is no JSON."""
+        parts = _STRING.split(text)  # what is between, a string, what is between, …
+        build = self._build(text, parts)
+        marks = tuple([parts[at] for at in build.marks])
+        strings = build.strings.get(marks)
+        if strings is None:
+            try:
+                strings = build.strings[marks] = self._searched(text)
+            except ValueError:
+                if next(broken_fields(text), None):
+                    raise _MayHoldOneError from None
+                return False
+        for at, run in strings:
+            string = parts[at]
+            if string != run.again and (value := _decoded(string) if "\\" in string else string[1:-1]):
+                run.add(value, string)
+        return True
+
+    def _build(self, text: str, parts: list[str]) -> _Build:
+        names = "\0".join([string if string[-1] == ":" else "" for string in parts[1::2]])
+        between = "\0".join(parts[::2])
+        found = self._builds.get((between, names))
+        if found is None:
+            alike = (_NUMBER.sub("0", between), names)
+            found = self._builds.get(alike) or _Build(_marks(text, parts))
+            self._builds[between, names] = self._builds[alike] = found
+        return found
+
+    def _searched(self, text: str) -> list[tuple[int, _Run]]:
+        """Return which parts of a JSON text are searched, and what they go on.
+
+        Raises:
+            ValueError: It is no JSON.
+        """
+        strings = 0
+        parts: list[int] = []
+        for token in TOKEN.finditer(text):
+            parts.append(2 * strings + 1)
+            strings += text[token.start()] == '"'
+        found = places(text, fields=False)
+        return [(parts[place.token], self.run(place.lane)) for place in found if place.role is not Role.OPAQUE]
+
+
+def _marks(text: str, parts: list[str]) -> tuple[int, ...]:
+    """Return the parts that the value of a mark is in: a number lies between strings, a text is the next string."""
+    names = {at: parts[at] for at in range(1, len(parts), 2) if parts[at][-1] == ":"}
+    if names_a_secret(text) or any("\\" in name for name in names.values()):
+        raise _MayHoldOneError
+    marked = [at for at, name in names.items() if name[1:].partition('"')[0] in MARKS]
+    return tuple(at + step for at in marked for step in (1, 2) if at + step < len(parts))
+
+
+def _decoded(string: str) -> str:
+    try:
+        return str(json.loads(string, strict=False))
+    except ValueError:
+        raise _MayHoldOneError from None

@@ -1,0 +1,167 @@
+"""A session's run, from its opening to its end; what its user sees of it is the `Session`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from onetake import active, dummies, patching
+from onetake.aside import aside, elsewhere
+from onetake.cassette import Cassette, SecretLeftError
+from onetake.decide import reads_nothing, records, replaces_everything
+from onetake.engine import Engine
+from onetake.errors import AdapterError, StoreError
+from onetake.ledger import Ledger
+from onetake.model import Entry, Mode
+from onetake.options import Options, policy_of, said
+from onetake.session import Session
+from onetake.settings import Settings
+from onetake.stores.directory import DirectoryStore
+from onetake.tracebacks import family
+
+
+class SessionRun:
+    """What opens a session, ends it, and says what becomes of its entries; for `use_cassette` and the pytest plugin.
+
+    Args:
+        options: What was asked for.
+        settings: The project's settings.
+        default: The mode where nobody says anything.
+        test: The test's id; its entries wait aside until it has passed.
+        owned: True where the cassette is this test's alone, so that what the test does not ask for is nobody's.
+    """
+
+    def __init__(
+        self, options: Options, settings: Settings, default: Mode, test: str = "", *, owned: bool = False
+    ) -> None:
+        folder = settings.root / options.name
+        policy = policy_of(options, settings, default, test)
+        pending = DirectoryStore(aside(settings.root, "pending", folder)) if test else None
+        self._records = records(policy.mode)
+        self._sealed = not self._records and not reads_nothing(policy.mode)
+        self._cassette = Cassette(DirectoryStore(folder, _place(folder, settings)), pending, resume=self._records)
+        self._trash = DirectoryStore(aside(settings.root, "trash", folder)) if owned else None
+        # A file of its own in the cassette's folder there: one cassette may lie inside another.
+        self._marker = aside(settings.root, "making", folder) / "begun"
+        self._made_here = False
+        self._being_made = self._cassette.was_empty or self._marker.is_file()
+        self.fails: bool = said("refusals", options.refusals, settings.refusals) == "fail"
+        """True where a refusal that nobody expected or handled fails the test, False where it is only listed."""
+        self.ledger = Ledger()
+        """The book of its refusals, which outlives it: a call may still come after its end."""
+        self._engine = Engine(
+            policy,
+            self._cassette,
+            Cassette(DirectoryStore(aside(settings.root, "rejects", folder))),
+            self.ledger,
+            being_made=lambda: self._being_made,
+            on_record=self._mark if pending is None else _nothing,
+            elsewhere=lambda key: elsewhere(folder, key, settings.root),
+        )
+        self._scope: active.Scope | None = None
+        self.session = Session(self._engine)
+        """What the user sees."""
+
+    def open(self, *, ambient: bool = False) -> active.Scope:
+        """Begin: from here on its engine answers the calls of contexts that are bound to its scope, or to none.
+
+        Args:
+            ambient: True where threads that are started in a context bound to none belong to it too.
+        """
+        patching.install()
+        dummies.begin(sealed=self._sealed)
+        self._scope = active.enter(self._engine, ambient=ambient)
+        return self._scope
+
+    def close(self) -> None:
+        """End: a call that still comes under this session is refused in its name."""
+        if self._scope is not None:
+            active.leave(self._scope)
+            dummies.end(sealed=self._sealed)
+            self._scope = None
+
+    def settle(self, error: BaseException | None = None) -> None:
+        """Bring the ledger up at the end of what the session is for, so that nothing that was swallowed stays hidden.
+
+        Args:
+            error: What is on its way out, if anything: refusals then become a note on it.
+
+        Raises:
+            Refusal: The first that nobody expected or handled, unless an error is on its way, or refusals are only
+                reported.
+            AdapterError: No call came here, and a tool that answers for a client is active beside us.
+        """
+        left = self.ledger.open
+        if error is None and not left:
+            self._check_rival()
+            self._end_making()
+        if not left or not self.fails:
+            return
+        if error is None:
+            raise self._engine.in_callers_form(left[0])
+        if not any(part in left for part in family(error)):
+            error.add_note(f"onetake refused {len(left)} call{'s' if len(left) != 1 else ''}; the first: {left[0]}")
+
+    @property
+    def pending_place(self) -> str:
+        """Where a test's entries wait, for messages."""
+        return self._cassette.pending_place
+
+    @property
+    def resumed(self) -> tuple[Entry, ...]:
+        """The entries that an earlier run of this test, which failed, left, and that answered in this one."""
+        return tuple(self._engine.resumed)
+
+    def promote(self) -> tuple[Entry, ...]:
+        """Move a passed test's entries from the pending store into its cassette.
+
+        Raises:
+            StoreError: One could not be written; it and those after it still wait.
+        """
+        try:
+            return tuple(self._cassette.promote())
+        except SecretLeftError as error:
+            kinds = ", ".join(sorted({finding.kind for finding in error.args[0]}))
+            raise StoreError(f"{self.pending_place}: an entry there holds a secret ({kinds})") from None
+
+    def retire(self) -> None:
+        """Move to the trash what a test that passed leaves without use: only in a cassette that is this test's alone.
+
+        That is what its earlier, failed runs left waiting and it did not ask for; and, where every request is asked
+        anew, the entries that it did not ask for.
+        """
+        if self._trash is None or not self._records:
+            return
+        touched = self._engine.asked | {(entry.key, entry.ordinal) for entry in self._engine.recorded}
+        self._cassette.retire(touched, self._trash, entries=replaces_everything(self._engine.policy.mode))
+
+    def _mark(self) -> None:
+        """Note, before the first entry is written, that the cassette is being made, so that a killed run can go on."""
+        if self._cassette.was_empty and not self._made_here:
+            try:
+                self._marker.parent.mkdir(parents=True, exist_ok=True)
+                self._marker.touch()
+            except OSError as error:
+                raise StoreError(f"{self._marker}: cannot be written: {error.strerror}") from error
+            self._made_here = True
+
+    def _check_rival(self) -> None:
+        """Name the tool that may have taken every call, so that a test which records nothing does not just pass."""
+        if reads_nothing(self._engine.policy.mode) or self._engine.requests:
+            return
+        if rival := patching.rival():
+            raise AdapterError(
+                f"{rival} and onetake are both active and no call came to onetake: take one of them out of this test"
+            )
+
+    def _end_making(self) -> None:
+        if self._records and self._being_made:
+            self._marker.unlink(missing_ok=True)
+
+
+def _nothing() -> None:
+    """Do nothing: a test's entries wait in the pending store, so its cassette is never half made."""
+
+
+def _place(folder: Path, settings: Settings) -> str:
+    """Return what messages call a cassette: its path from the settings' folder, where it lies below that."""
+    return folder.relative_to(settings.root).as_posix() if folder.is_relative_to(settings.root) else str(folder)
