@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
+import onetake
 from onetake import active
 from onetake.errors import InteractionNotFound
 from onetake.traffic import Traffic
@@ -181,3 +182,14 @@ def test_a_soft_session_raises_its_refusals_as_exceptions(direct):
     finally:
         active.leave(scope)
     assert not isinstance(caught.value, Exception)
+
+
+def test_sessions_that_end_out_of_turn_leave_nothing_behind(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    first, second = onetake.use_cassette(tmp_path / "a", mode="once"), onetake.use_cassette(tmp_path / "b", mode="once")
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert active.bound() is not None
+    second.__exit__(None, None, None)
+    assert active.bound() is None

@@ -298,6 +298,21 @@ def test_the_page_shows_a_miss_as_it_is_printed():
     assert f"```\n{miss(asked, stored)}\n```" in PAGE.read_text("utf-8")
 
 
+def test_the_page_shows_a_stale_interaction_as_it_is_printed():
+    stored = candidate(
+        chat("The printer is on fire."),
+        place="tests/cassettes/test_triage/test_label/chat-gpt-5-5f0c1d2e3a4b5c6d.json",
+    )
+    said = InteractionNotFound(
+        "the stored interaction is stale, as it breaks today's contract (violation)",
+        asked_line(request(chat("The printer is on fire.")), "gpt-5"),
+        "tests/cassettes/test_triage/test_label",
+        f'{identify(stored)}\n$.label: expected one of "bug", "idea", found "noise"',
+        remedy(Mode.NONE, Found.STALE, pytest_node=NODE, cassette="c"),
+    )
+    assert f"```\n{said}\n```" in PAGE.read_text("utf-8")
+
+
 def test_what_is_known_of_a_candidate_is_said_and_nothing_else():
     bare = replace(candidate(chat("Hi")), recorded_at="", commit="", test="")
     assert identify(bare) == "cassettes/triage/chat-gpt-5-0a.json"

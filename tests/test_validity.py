@@ -70,6 +70,15 @@ def test_an_entry_without_a_contract_has_no_version_to_compare(entry):
     assert word(entry('{"label": "bug"}'), labels(version=7))[0] is Found.VALID
 
 
+def test_a_contract_whose_own_code_breaks_on_a_stored_answer_is_a_refusal_and_asks_for_no_other(direct):
+    talk = direct()
+    talk.call("q", '{"label": "bug"}')
+    broken = (Contract({}, name="c", on=lambda request: 1 / 0),)
+    for mode in ("none", "once", "new_episodes"):
+        with pytest.raises(InteractionNotFound, match=r"today's contract broke on it \(ZeroDivisionError"):
+            direct(talk.store, mode, contracts=broken).ask("q")
+
+
 def test_a_name_from_a_file_is_printable(entry):
     recorded = entry('{"label": "bug"}', labels())
     hostile = replace(recorded, contract=replace(recorded.contract, name="\x1b[31mk\nx"))

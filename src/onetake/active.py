@@ -95,13 +95,17 @@ def bind(scope: Scope) -> Token[Scope | None]:
 
 
 def unbind(scope: Scope, token: Token[Scope | None]) -> None:
-    """Undo `bind`."""
-    try:
-        _scope.reset(token)
-    except ValueError:
-        # An async generator (a test framework's own, say) may end in another context than the one it began in.
-        if _scope.get() is scope:
+    """Undo `bind`; scopes that were closed out of turn are passed over."""
+    if _scope.get() is scope:
+        try:
+            _scope.reset(token)
+        except ValueError:
+            # An async generator (a test framework's own, say) may end in another context than the one it began in.
             _scope.set(scope.parent)
+    here = _scope.get()
+    while here is not None and here.engine.closed:
+        here = here.parent
+    _scope.set(here)
 
 
 def engine_for(method: str, url: str) -> Engine | None:

@@ -66,7 +66,10 @@ class Validity:
         stored = entry.contract
         if not contracts or _is_judged_by(contracts, stored):
             return Found.VALID, ""
-        judged = gate.judge(entry.request, entry.response, contracts, root=self._policy.root)
+        try:
+            judged = gate.judge(entry.request, entry.response, contracts, root=self._policy.root)
+        except Exception as error:  # noqa: BLE001 - of a contract's own code; a new, paid answer would fare no better
+            return Found.UNKEPT, one_line(f"today's contract broke on it ({type(error).__name__}: {error})", 300)
         if stored and judged.contract and stored.schema_version != judged.contract.schema_version:
             return Found.STALE, _other_version(stored, judged.contract)
         if judged.kind is gate.Kind.REJECT:

@@ -21,7 +21,7 @@ def lint(tree: SchemaTree, left: Mapping[int, str]) -> tuple[str, ...]:
 
     Args:
         tree: The closed schema.
-        left: Why a described place stayed open, as `schema_closing.close` returned it.
+        left: Why a described place stayed open, as `closing.close` returned it.
     """
     found = []
     for key, node in tree.nodes.items():
