@@ -18,8 +18,8 @@ ROWS = {
     (Mode.ONCE, True): "replay refuse record record refuse refuse refuse replay",
     (Mode.NEW_EPISODES, False): "replay replace record record refuse refuse refuse replay",
     (Mode.NEW_EPISODES, True): "replay replace record record refuse refuse refuse replay",
-    (Mode.ALL, False): "replace replace record record replace replace replace replay",
-    (Mode.ALL, True): "replace replace record record replace replace replace replay",
+    (Mode.ALL, False): "replace replace record record replace replace replace replace",
+    (Mode.ALL, True): "replace replace record record replace replace replace replace",
     (Mode.OFF, False): "pass pass pass pass pass pass pass pass",
     (Mode.OFF, True): "pass pass pass pass pass pass pass pass",
 }

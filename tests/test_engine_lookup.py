@@ -4,9 +4,11 @@ from datetime import date
 import pytest
 
 from onetake.errors import InteractionNotFound, UnreadableEntry
+from onetake.format import dump_entry
 from onetake.key import Keyer
+from onetake.model import KeySpec
 from onetake.scrub import Scrubber
-from onetake.settings import KeyRules, ScrubRules
+from onetake.settings import KeyRules, Replace, ScrubRules
 
 SECRET = "sk-proj-" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z" * 2
 OTHER = "sk-proj-" + "Zy9xWv6uTs3rQp0oNm7lKj4iHg1fEd8c" * 2
@@ -108,3 +110,48 @@ def test_an_entry_whose_key_rules_are_damaged_does_not_break_a_miss(direct):
     recording.store.replace(entry.key, 0, data.replace(b'"headers": ["x-tenant"]', b'"later": ["x-tenant"]'))
     with pytest.raises(InteractionNotFound):
         direct(recording.store, "none").ask("another")
+@pytest.mark.parametrize(
+    ("rules", "recorded", "asked"),
+    [
+        (KeyRules(ignore=("$.seed",)), {"seed": 7}, {}),
+        (KeyRules(replace=(Replace("run-[a-z]+", "run-ID"),)), {"user": "run-aaaa"}, {"user": "run-ID"}),
+    ],
+)
+def test_a_rule_that_is_gone_lends_no_answer_to_another_request(direct, rules, recorded, asked):
+    recording = direct(keyer=Keyer(rules))
+    recording.call(direct.chat("x", **recorded), "a")
+    assert direct(recording.store, "none", keyer=Keyer(rules)).call(direct.chat("x", **recorded)) == "a"
+    with pytest.raises(InteractionNotFound, match="key rules of that time"):
+        direct(recording.store, "none").ask(direct.chat("x", **asked))
+    again = direct(recording.store, "new_episodes")
+    assert again.call(direct.chat("x", **asked), "b") == "b"
+    assert direct(recording.store, "none").call(direct.chat("x", **asked)) == "b"
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"ordinal": 5}, "the ordinal in the file"),
+        ({"key_spec": KeySpec("k99", "s1")}, "recipe k99"),
+        ({"key_spec": KeySpec("k1", "s99")}, "scrubbed under s99"),
+    ],
+)
+def test_an_entry_that_was_edited_or_is_newer_is_unreadable_and_named(direct, change, why):
+    recording = direct()
+    recording.call("x", "a")
+    (entry,) = recording.entries()
+    data, _ = dump_entry(replace(entry, **change))
+    recording.store.replace(entry.key, 0, data)
+    with pytest.raises(UnreadableEntry, match=why):
+        direct(recording.store, "none").ask(direct.chat("x"))
+
+
+@pytest.mark.parametrize("verdict", ["banana", "", "REJECT", "Reject:violation", "good:really", "kept", "rejected"])
+def test_a_verdict_that_the_gate_never_gives_is_never_replayed(direct, verdict):
+    recording = direct()
+    recording.call("x", "a")
+    (entry,) = recording.entries()
+    data, _ = dump_entry(replace(entry, verdict=verdict))
+    recording.store.replace(entry.key, 0, data)
+    with pytest.raises(InteractionNotFound, match="none that the gate gives"):
+        direct(recording.store, "none", keep=("violation",)).ask(direct.chat("x"))

@@ -246,18 +246,18 @@ def test_a_remedy_is_offered_exactly_where_the_mode_refuses_and_what_it_offers_w
 @pytest.mark.parametrize(
     ("found", "text"),
     [
-        (Found.ABSENT, "{new}"),
-        (Found.EXHAUSTED, '{new}\nor set repeats = "same", where one answer is meant for every identical request'),
+        (Found.ABSENT, "{new}\n{all}"),
+        (Found.EXHAUSTED, '{new}\n{all}\nor set repeats = "same", where one answer is meant for every identical request'),
         (Found.STALE, "{new}\n{all}"),
         (Found.UNREADABLE, "{all}\nor restore the file from version control"),
         (Found.UNKEPT, "{all}\nor name the kind of that answer in keep"),
         (Found.EXPIRED, "{all}\nor allow a greater max_age"),
-        (Found.PENDING, "{new}\nit waits for this test to pass: the run that recorded it failed"),
+        (Found.PENDING, "{new}\n{all}\nit waits for this test to pass: the run that recorded it failed"),
     ],
 )
 def test_the_remedies_in_mode_none(found, text):
     new = f"pytest --record-mode=new_episodes {NODE} (records what is missing or stale, replays the rest)"
-    everything = f"pytest --record-mode=all {NODE} (records every request anew)"
+    everything = f"pytest --record-mode=all {NODE} (records every request anew, in the place of the old)"
     assert remedy(Mode.NONE, found, pytest_node=NODE, cassette="c") == text.format(new=new, all=everything)
 
 

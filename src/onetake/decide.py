@@ -22,7 +22,8 @@ class Found(StrEnum):
     EXPIRED = "expired"
     """Older than `max_age` allows, where that fails."""
     PENDING = "pending"
-    """Recorded by an earlier run of this test, which failed: it answers first when the test is tried again."""
+    """Recorded by an earlier run of this test, which failed: it answers first when the test is tried again, unless
+    everything is asked anew."""
     VALID = "valid"
 
 
@@ -51,10 +52,10 @@ def decide(mode: Mode, found: Found, *, being_made: bool) -> Action:
     if mode is Mode.OFF:
         return Action.PASS
     missing = found in (Found.ABSENT, Found.EXHAUSTED)
-    if found is Found.PENDING:
-        return Action.REFUSE if mode is Mode.NONE else Action.REPLAY
     if mode is Mode.ALL:
         return Action.RECORD if missing else Action.REPLACE
+    if found is Found.PENDING:
+        return Action.REFUSE if mode is Mode.NONE else Action.REPLAY
     if found is Found.VALID:
         return Action.REPLAY
     if mode is Mode.NEW_EPISODES and found is Found.STALE:

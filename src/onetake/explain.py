@@ -150,14 +150,14 @@ def remedy(
         whose = "this test" if pytest_node else one_line(cassette)
         return "\n".join([*lines, f"no entry for {whose} yet: {command(Mode.ONCE, pytest_node)}"])
     able = [other for other in _MENDING if not refuses(other, found)]
-    for other in able if found is Found.STALE else able[:1]:
+    for other in able if pytest_node or found is Found.STALE else able[:1]:
         lines.append(f"{command(other, pytest_node)} ({_MENDING[other]})")
     return "\n".join(lines + ([_ADVICE[found]] if found in _ADVICE else []))
 
 
 _MENDING = {
     Mode.NEW_EPISODES: "records what is missing or stale, replays the rest",
-    Mode.ALL: "records every request anew",
+    Mode.ALL: "records every request anew, in the place of the old",
 }
 _ADVICE = {
     Found.EXHAUSTED: 'or set repeats = "same", where one answer is meant for every identical request',

@@ -81,7 +81,7 @@ def judge(
     """
     dialect = dialects.find(request.method, request.url)
     if not 200 <= response.status < 300:
-        return _judge_status(response, keep)
+        return _judge_status(response, keep, dialect)
     reading = dialect.read(request, response) if dialect else Reading()
     if reading.error is not None:  # before anything else: an SDK closes the stream at an error event
         return Judgement(Kind.PASS, "error", reading, dialect)
@@ -109,13 +109,13 @@ def keeps(keep: Sequence[str], reason: str) -> bool:
     return reason in keep or (bool(status) and f"{word}:{status[0]}xx" in keep)
 
 
-def _judge_status(response: Response, keep: Sequence[str]) -> Judgement:
+def _judge_status(response: Response, keep: Sequence[str], dialect: Dialect | None) -> Judgement:
     status = response.status
     if 300 <= status < 400 and header(response.headers, "location") is not None and response.cut is not Cut.PROVIDER:
         # Clients follow it without reading its body.
         return Judgement(Kind.LEFT, str(len(response.body))) if response.cut is Cut.LEFT else Judgement(Kind.GOOD)
     reason = f"status:{status}"
-    return Judgement(Kind.KEPT if keeps(keep, reason) else Kind.PASS, reason)
+    return Judgement(Kind.KEPT if keeps(keep, reason) else Kind.PASS, reason, dialect=dialect)
 
 
 def _bad(

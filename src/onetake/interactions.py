@@ -59,19 +59,35 @@ def mismatch(entry: Entry, asked: Asked, keyer: Keyer) -> str:
 
     Equal bytes, URL and key headers prove it at once; else the stored request is keyed anew, under its own rules.
     """
-    stored = entry.request
+    spec = entry.key_spec
+    if (spec.recipe, spec.scrub) != (RECIPE, SCRUB):
+        return f"keyed under recipe {spec.recipe}, scrubbed under {spec.scrub}: a newer onetake wrote it; upgrade"
     if entry.key != asked.key:
         return "the key in the file is not the one that its name says"
-    wanted = asked.keyed
-    if (stored.method, stored.url, stored.body) == (wanted.method, wanted.url, wanted.body) and keyer.headers(
-        stored
-    ) == keyer.headers(wanted):
+    if _is_same(entry.request, asked.keyed, keyer):
         return ""
     try:
-        own, days = Keyer.from_spec(entry.key_spec.rules)
+        own, days = Keyer.from_spec(spec.rules)
     except FormatError as error:
         return str(error)
-    return "" if own.key(stored, days) == asked.key else "its request was changed: it no longer gives the stored key"
+    gives = own.key(entry.request, days)
+    return "" if gives == asked.key else "its request was changed: it no longer gives the stored key"
+
+
+def under_other_rules(entry: Entry, asked: Asked, keyer: Keyer) -> bool:
+    """Tell whether an entry has the key that is asked only by key rules that are no longer in force.
+
+    Its own rules made two requests count as the same that are two today; the answer is to the other one.
+    """
+    if _is_same(entry.request, asked.keyed, keyer):
+        return False
+    _, days = Keyer.from_spec(entry.key_spec.rules)
+    return keyer.key(entry.request, days) != asked.key
+
+
+def _is_same(stored: Request, wanted: Request, keyer: Keyer) -> bool:
+    same = (stored.method, stored.url, stored.body) == (wanted.method, wanted.url, wanted.body)
+    return same and keyer.headers(stored) == keyer.headers(wanted)
 
 
 def schema_of(entry: Entry, contracts: Sequence[Contract]) -> dict[str, bytes]:

@@ -56,24 +56,35 @@ class Lookup:
     def look(self, asked: Asked, ordinal: int) -> Looked:
         """Say what there is for a request: what a failed run of this test left goes before the cassette's own."""
         left = self._cassette.left_over(asked.key, ordinal)
-        if left and not self._mismatch(left, asked) and self.validity.of(left, asked.contracts) is Found.VALID:
+        if left and self._is_good(left, asked, ordinal):
             return Looked(asked, ordinal, Found.PENDING, left)
         entry = self._cassette.load(asked.key, ordinal)
         if entry is None:
             stored = self._cassette.ordinals(asked.key)
             is_past = bool(stored) and max(stored) < ordinal
             return Looked(asked, ordinal, Found.EXHAUSTED if is_past else Found.ABSENT)
-        if isinstance(entry, Entry) and (why := self._mismatch(entry, asked)):
+        if isinstance(entry, Entry) and (why := self._mismatch(entry, asked, ordinal)):
             entry = Damaged(self._cassette.store.locate(asked.key, ordinal), why)
         if isinstance(entry, Damaged):
             return Looked(asked, ordinal, Found.UNREADABLE, entry)
+        if interactions.under_other_rules(entry, asked, self._policy.keyer):
+            return Looked(asked, ordinal, Found.STALE, entry)
         return Looked(asked, ordinal, self.validity.of(entry, asked.contracts), entry)
 
     def why(self, looked: Looked) -> str:
         """Say why a readable entry is not valid: the reason in one line, then what it breaks; else empty."""
         if not isinstance(looked.entry, Entry) or looked.found is Found.PENDING:
             return ""
+        if interactions.under_other_rules(looked.entry, looked.asked, self._policy.keyer):
+            return "it answers another request, which counted as the same under the key rules of that time"
         return self.validity.why(looked.entry, looked.asked.contracts)
 
-    def _mismatch(self, entry: Entry, asked: Asked) -> str:
+    def _is_good(self, left: Entry, asked: Asked, ordinal: int) -> bool:
+        if self._mismatch(left, asked, ordinal) or interactions.under_other_rules(left, asked, self._policy.keyer):
+            return False
+        return self.validity.of(left, asked.contracts) is Found.VALID
+
+    def _mismatch(self, entry: Entry, asked: Asked, ordinal: int) -> str:
+        if entry.ordinal != ordinal:
+            return "the ordinal in the file is not the one that its name says"
         return interactions.mismatch(entry, asked, self._policy.keyer)

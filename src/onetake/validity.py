@@ -49,6 +49,8 @@ class Validity:
 
     def _judge(self, entry: Entry, contracts: tuple[Contract, ...]) -> tuple[Found, str]:
         kind, _, reason = entry.verdict.partition(":")
+        if kind not in ("good", "kept", "left", "reject") or (kind == "good") is bool(reason):
+            return Found.UNKEPT, f"its verdict {one_line(entry.verdict, 40)!r} is none that the gate gives"
         if kind == "reject":
             return Found.UNKEPT, "it is a reject: an answer that was refused is never replayed"
         if kind == "kept" and not gate.keeps(self._policy.keep, reason):
