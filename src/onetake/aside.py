@@ -2,8 +2,49 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+
+from onetake.stores import files
+from onetake.stores.directory import DirectoryStore
+from onetake.stores.naming import SIDE_FOLDERS
+
+_IGNORE = b"*\n"
+
+
+class AsideStore(DirectoryStore):
+    """A store under `.onetake/`, which git does not see, whatever the project's own ignore file says.
+
+    Args:
+        root: The settings' folder.
+        kind: `pending`, `rejects` or `trash`.
+        folder: The folder of the cassette that it belongs to.
+    """
+
+    def __init__(self, root: Path, kind: str, folder: Path) -> None:
+        where = aside(root, kind, folder)
+        super().__init__(where, place_of(where, root))
+        self._root = root
+
+    def add(self, key: str, ordinal: int, data: bytes, label: str = "") -> bool:
+        """Create an entry, never over another one; see `Store.add`."""
+        self._hide()
+        return super().add(key, ordinal, data, label)
+
+    def replace(self, key: str, ordinal: int, data: bytes, label: str = "") -> None:
+        """Write an entry over the one that is there; see `Store.replace`."""
+        self._hide()
+        super().replace(key, ordinal, data, label)
+
+    def add_side(self, name: str, data: bytes) -> None:
+        """Keep a sidecar; see `Store.add_side`."""
+        self._hide()
+        super().add_side(name, data)
+
+    def _hide(self) -> None:
+        with self._told("cannot be written"):
+            hide(self._root)
 
 
 def aside(root: Path, kind: str, folder: Path) -> Path:
@@ -11,7 +52,7 @@ def aside(root: Path, kind: str, folder: Path) -> Path:
 
     Args:
         root: The settings' folder.
-        kind: `pending`, `rejects` or `making`.
+        kind: `pending`, `rejects`, `trash` or `making`.
         folder: The cassette's folder.
 
     Returns:
@@ -23,6 +64,50 @@ def aside(root: Path, kind: str, folder: Path) -> Path:
         return place / full.relative_to(root.absolute())
     digest = sha256(str(full.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     return place / f"{full.name}~{digest}"
+
+
+def hide(root: Path) -> None:
+    """Keep `.onetake/` out of git by an ignore file of its own, unless it has one; makes the folder.
+
+    Args:
+        root: The settings' folder.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    ignore = root / ".onetake" / ".gitignore"
+    if not ignore.exists():
+        ignore.parent.mkdir(parents=True, exist_ok=True)
+        ignore.write_bytes(_IGNORE)
+
+
+def clear(root: Path, kind: str, folder: Path, *, alone: bool) -> None:
+    """Remove what an emptied place under `.onetake/` still holds: sidecars that no entry names, empty folders.
+
+    Nothing is removed while an entry is there, readable or not, and what cannot be removed stays: it is in nobody's way.
+
+    Args:
+        root: The settings' folder.
+        kind: `pending`, `rejects`, `trash` or `making`.
+        folder: The cassette's folder.
+        alone: True where no other process writes under `.onetake/`: only then the folders above go too.
+    """
+    place = aside(root, kind, folder)
+    with suppress(OSError):
+        for name in () if any(place.glob("*.json")) else SIDE_FOLDERS:
+            if (place / name).is_dir() and not (place / name).is_symlink():
+                for side in (place / name).iterdir():
+                    files.remove(side)
+                (place / name).rmdir()
+        place.rmdir()
+        while alone and place.parent != root / ".onetake":
+            place = place.parent
+            place.rmdir()
+
+
+def place_of(folder: Path, root: Path) -> str:
+    """Return what messages call a folder: its path from the settings' folder where it lies below that."""
+    return folder.relative_to(root).as_posix() if folder.is_relative_to(root) else str(folder)
 
 
 def elsewhere(folder: Path, key: str, root: Path, most: int = 3, look_at: int = 2000) -> list[str]:
@@ -44,7 +129,7 @@ def elsewhere(folder: Path, key: str, root: Path, most: int = 3, look_at: int = 
         if len(found) == most:
             break
         if other != folder and _holds(other, key):
-            found.append(other.relative_to(root).as_posix() if other.is_relative_to(root) else str(other))
+            found.append(place_of(other, root))
     return found
 
 

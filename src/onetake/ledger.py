@@ -25,6 +25,7 @@ class Ledger:
         self.softly = False
         """True while refusals must be `Exception`s: pytest's teardown stops at any other error."""
         self._lines: list[Refusal] = []
+        self._notes: dict[str, None] = {}
         self._acknowledged: set[int] = set()
         self._lock = RLock()  # re-entrant: a stream that is dropped may end in the garbage collector, anywhere
 
@@ -32,10 +33,16 @@ class Ledger:
         """Note a refusal and say it at once: whatever the program does with the error, a person can read it."""
         with self._lock:
             self._lines.append(refusal)
-        self.say(str(refusal))
+        self._print(str(refusal))
 
     def say(self, text: str) -> None:
-        """Tell the person who runs the program something, on standard error, if there is one."""
+        """Note something that the person who runs the program should know, and say it at once."""
+        with self._lock:
+            self._notes[text] = None
+        self._print(text)
+
+    def _print(self, text: str) -> None:
+        """Print on standard error, if there is one."""
         # A late thread may find it closed; what it was about to raise says the same.
         with suppress(OSError, ValueError):
             if sys.stderr is not None:
@@ -46,6 +53,12 @@ class Ledger:
         """Every refusal."""
         with self._lock:
             return tuple(self._lines)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was said that is no refusal, each text once."""
+        with self._lock:
+            return tuple(self._notes)
 
     @property
     def open(self) -> tuple[Refusal, ...]:
@@ -60,24 +73,33 @@ class Ledger:
             self._acknowledged.update(id(refusal) for refusal in refusals)
 
     @contextmanager
-    def expecting(self) -> Iterator[Expected]:
-        """Acknowledge every refusal that is said inside the block, and swallow one that comes through.
+    def expecting(self, kind: type[Refusal] = Refusal) -> Iterator[Expected]:
+        """Acknowledge every refusal of a kind that is said inside the block, and swallow one that comes through.
+
+        Args:
+            kind: The class that is expected; refusals of another go their way.
 
         Raises:
-            UsageError: The block ended without a refusal.
+            UsageError: The block ended without such a refusal, or *kind* is no class of refusals.
         """
+        if not (isinstance(kind, type) and issubclass(kind, Refusal)):
+            raise UsageError(f"expect_refusal takes a class of refusals, such as ContractError, not {kind!r}")
         before = len(self.all)
         expected = Expected()
         try:
             yield expected
         except (Refusal, BaseExceptionGroup) as error:
-            if not _is_made_of(error, self.all[before:]):
+            if not _is_made_of(error, self._since(before, kind)):
                 raise
         finally:
-            expected.refusals = self.all[before:]
+            expected.refusals = self._since(before, kind)
             self.acknowledge(expected.refusals)
         if not expected.refusals:
-            raise UsageError("expect_refusal: the block ended without a refusal")
+            what = "a refusal" if kind is Refusal else f"a {kind.__name__}"
+            raise UsageError(f"expect_refusal: the block ended without {what}")
+
+    def _since(self, before: int, kind: type[Refusal]) -> tuple[Refusal, ...]:
+        return tuple(line for line in self.all[before:] if isinstance(line, kind))
 
 
 def _is_made_of(error: BaseException, refusals: tuple[Refusal, ...]) -> bool:

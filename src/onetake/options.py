@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,8 @@ class Options:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str | Path) or not str(self.name):
             raise UsageError(f"a cassette's name is a text or a path, not {self.name!r}")
+        if "\0" in str(self.name):
+            raise UsageError("a cassette's name holds a NUL character, which no folder's name can")
 
 
 def policy_of(options: Options, settings: Settings, default: Mode, test: str = "") -> Policy:
@@ -59,6 +62,7 @@ def policy_of(options: Options, settings: Settings, default: Mode, test: str = "
         schema_version=options.schema_version,
     )
     rules = _joined(settings.key, key_rules(options.key))
+    scrubber = Scrubber(settings.scrub, key_headers=rules.headers)
     return Policy(
         mode=modes.resolve(options.mode, settings.mode, default),
         root=settings.root,
@@ -68,15 +72,39 @@ def policy_of(options: Options, settings: Settings, default: Mode, test: str = "
         keep=said("keep", options.keep, settings.keep),
         on_reject=said("on_reject", options.on_reject, settings.on_reject),
         keyer=Keyer(rules),
-        scrubber=Scrubber(settings.scrub, key_headers=rules.headers),
+        scrubber=scrubber,
         traffic=Traffic(
             hosts=[*settings.hosts, *parse_setting("hosts", options.hosts, "hosts")],
             ignore=[*settings.ignore, *parse_setting("ignore", options.ignore, "ignore")],
             quiet=settings.quiet,
         ),
         max_age=parse_max_age(options.max_age) or settings.max_age,
-        test=test,
+        test=scrubber.begin().text(test),
     )
+
+
+def cassette_folder(name: str | Path, root: Path, scrubber: Scrubber) -> Path:
+    """Return the folder that a cassette's name means, without the secrets in that name.
+
+    Args:
+        name: As it was given.
+        root: The settings' folder, from which it counts; what lies above is the machine's and stays as it is.
+        scrubber: What knows the secrets.
+    """
+    folder = root / name
+    above = root if folder.is_relative_to(root) else folder.parent
+    return above / without_secrets(str(folder.relative_to(above)), scrubber)
+
+
+def without_secrets(name: str, scrubber: Scrubber) -> str:
+    """Return a name as it may be on disk: names that differ only in their secrets still differ, by a digest.
+
+    Args:
+        name: Of a cassette or of a test.
+        scrubber: What knows the secrets.
+    """
+    shown = scrubber.begin().text(name)
+    return name if shown == name else f"{shown}~{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
 def said(name: str, own: object, otherwise: Any) -> Any:

@@ -18,8 +18,9 @@ import pytest
 from onetake import active, modes, scopes
 from onetake.errors import OnetakeError, Refusal, UsageError
 from onetake.model import Mode
-from onetake.options import Options
-from onetake.pytest_reports import SECTION, RunningTest
+from onetake.options import Options, without_secrets
+from onetake.pytest_reports import SECTION, RunningTest, summary
+from onetake.scrub import Scrubber
 from onetake.session import Session
 from onetake.session_run import SessionRun
 from onetake.settings import Settings, load_settings, parse_mode
@@ -144,15 +145,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say what concerns no failing test: answers from an earlier run, listed refusals, calls that came too late."""
-    lines = [
-        f"{report.nodeid}: {text}"
-        for reports in terminalreporter.stats.values()
-        for report in reports
-        if isinstance(report, pytest.TestReport) and not report.failed
-        for title, text in report.sections
-        if title == SECTION
-    ]
+    """Say what was recorded, and what no failing test tells: answers that were refused, calls that came too late."""
+    found = [report for reports in terminalreporter.stats.values() for report in reports]
+    reports = [report for report in found if isinstance(report, pytest.TestReport)]
+    lines = summary(reports, verbose=config.get_verbosity() > 0)
     lines += [f"{test.name}: after its end: {refusal}" for test in config.stash.get(_told, ()) for refusal in test.late]
     if lines:
         terminalreporter.section(SECTION)
@@ -208,7 +204,7 @@ def _open(item: pytest.Item) -> RunningTest:
         scope = run.open(ambient=True)
     except OnetakeError as error:
         pytest.fail(f"onetake: {error}", pytrace=False)
-    test = RunningTest(item.nodeid, run, scope)
+    test = RunningTest(run.test, run, scope)
     item.stash[_running] = test
     item.config.stash.setdefault(_told, []).append(test)
     return test
@@ -236,7 +232,8 @@ def _arguments(marker: pytest.Mark) -> dict[str, Any]:
 def _own_folder(item: pytest.Item) -> Path:
     """Return a test's own cassette: `cassettes/<test module>/<Class.test name[params]>/` beside the test."""
     names = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
-    return item.path.parent / "cassettes" / item.path.stem / folder_name(".".join([*names, item.name]))
+    own = without_secrets(".".join([*names, item.name]), Scrubber(_settings(item).scrub))
+    return item.path.parent / "cassettes" / item.path.stem / folder_name(own)
 
 
 def _asks_for_ours(item: pytest.Item) -> bool:

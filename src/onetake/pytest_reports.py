@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from typing import TYPE_CHECKING, Any
 
 from onetake import active
 from onetake.errors import OnetakeError, Refusal
+from onetake.model import Entry
+from onetake.printable import one_line
 from onetake.session_run import SessionRun
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pytest
 
 SECTION = "onetake"
+OUTCOME = "onetake"
+"""The attribute of a test's last report that holds its outcome: it goes with the report from a worker to its master."""
+
+_KEEPABLE = ("violation", "length", "refusal", "cut")
+_TOLD_OTHERWISE = ("answer refused", "answered from a run that failed")
+_MOST_NOTES = 3
+_LONGEST_NOTE = 200
 
 
 class RunningTest:
@@ -56,6 +68,7 @@ class RunningTest:
         if self._passed:
             self.run.promote()
             self.run.retire()
+            self.run.clear(alone="PYTEST_XDIST_WORKER" not in os.environ)
 
     def see(self, report: pytest.TestReport) -> None:
         """Act on one report of the test, and add to it what a person should know."""
@@ -73,6 +86,7 @@ class RunningTest:
             self._say_pending(report)
         if report.when == "teardown":
             self.run.close()  # where another fixture kept ours from being torn down
+            vars(report)[OUTCOME] = self._outcome()
             self._open = None
 
     def _bring_up_refusals(self, report: pytest.TestReport) -> None:
@@ -101,8 +115,40 @@ class RunningTest:
         if count and not self._passed:
             _add(report, f"{count} recorded, kept aside until the test passes: {self.run.pending_place}")
 
+    def _outcome(self) -> dict[str, Any]:
+        """Return what the run's summary tells of this test, in the plain types that workers can send."""
+        session, written = self.run.session, len(self.run.session.recorded) + len(self.run.resumed)
+        replaced = self.run.replaced if self._passed else 0
+        return {
+            "recorded": written - replaced if self._passed else 0,
+            "replayed": len(session.played) - len(self.run.resumed),
+            "replaced": replaced,
+            "waiting": 0 if self._passed else written,
+            "lines": [f"{self.name}: {text}" for text in self._remarks()] if self._passed else [],
+        }
+
+    def _remarks(self) -> Iterator[str]:
+        """Yield what a passing test hides: answers that were refused, and what was said of those that were not."""
+        session = self.run.session
+        if session.rejects:
+            yield _said_of(session.rejects, {entry.key for entry in session.recorded})
+        notes = [note for note in self._ledger.notes if not note.startswith(_TOLD_OTHERWISE)]
+        yield from (one_line(note, _LONGEST_NOTE) for note in notes[:_MOST_NOTES])
+        if len(notes) > _MOST_NOTES:
+            yield f"and {len(notes) - _MOST_NOTES} more remarks"
+
     def _untold(self) -> tuple[Refusal, ...]:
         return tuple(refusal for refusal in self._ledger.open if id(refusal) not in self._told)
+
+
+def _said_of(rejects: tuple[Entry, ...], recorded: set[str]) -> str:
+    """Say that answers were refused, and what that means for the next replay."""
+    kinds = sorted({entry.verdict.partition(":")[2] for entry in rejects})
+    said = f"{len(rejects)} answer{'s' if len(rejects) != 1 else ''} refused ({', '.join(kinds)}), not stored"
+    if all(entry.key in recorded for entry in rejects):
+        return said
+    keep = ", ".join(f'"{kind}"' for kind in kinds if kind in _KEEPABLE)
+    return f"{said}: this test will miss at replay" + (f"; keep=[{keep}] stores it" if keep else "")
 
 
 def _first_line(refusal: Refusal) -> str:
@@ -116,3 +162,27 @@ def _add(report: pytest.TestReport, text: str) -> None:
 def _fail(report: pytest.TestReport, text: str) -> None:
     report.outcome = "failed"
     report.longrepr = f"onetake: {text}"
+
+
+def summary(reports: list[pytest.TestReport], *, verbose: bool) -> list[str]:
+    """Return what a run's summary says: what was recorded, and a line for each thing that no failing test tells.
+
+    Args:
+        reports: Every report of the run, those of other processes too.
+        verbose: True tells of replays also where nothing else happened.
+    """
+    outcomes = [vars(report)[OUTCOME] for report in reports if OUTCOME in vars(report)]
+    words = {
+        "recorded": "recorded",
+        "replayed": "replayed",
+        "replaced": "replaced",
+        "waiting": "waiting for their test",
+    }
+    counts = {word: sum(outcome[name] for outcome in outcomes) for name, word in words.items()}
+    happened = any(count for word, count in counts.items() if word != "replayed" or verbose)
+    lines = [", ".join(f"{count} {word}" for word, count in counts.items() if count)] if happened else []
+    lines += [line for outcome in outcomes for line in outcome["lines"]]
+    for report in reports:
+        if not report.failed:
+            lines += [f"{report.nodeid}: {text}" for title, text in report.sections if title == SECTION]
+    return lines

@@ -62,10 +62,13 @@ class Session:
         touched = set(self._engine.played) | {(entry.key, entry.ordinal) for entry in self._engine.recorded}
         return tuple(entry for entry in self.entries if (entry.key, entry.ordinal) not in touched)
 
-    def expect_refusal(self) -> AbstractContextManager[Expected]:
+    def expect_refusal(self, kind: type[Refusal] = Refusal) -> AbstractContextManager[Expected]:
         """Open a block in which a refusal is expected: it is acknowledged, and swallowed if it comes through.
 
+        Args:
+            kind: The class that is expected, such as `ContractError`; a refusal of another fails the test as ever.
+
         Raises:
-            UsageError: The block ended without a refusal.
+            UsageError: The block ended without such a refusal, or *kind* is no class of refusals.
         """
-        return self._engine.ledger.expecting()
+        return self._engine.ledger.expecting(kind)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from onetake import active, dummies, patching
-from onetake.aside import aside, elsewhere
+from onetake.aside import AsideStore, aside, clear, elsewhere, hide, place_of
 from onetake.cassette import Cassette, SecretLeftError
 from onetake.decide import reads_nothing, records, replaces_everything
 from onetake.engine import Engine
 from onetake.errors import AdapterError, StoreError
 from onetake.ledger import Ledger
 from onetake.model import Entry, Mode
-from onetake.options import Options, policy_of, said
+from onetake.options import Options, cassette_folder, policy_of, said
 from onetake.session import Session
 from onetake.settings import Settings
 from onetake.stores.directory import DirectoryStore
@@ -33,17 +33,24 @@ class SessionRun:
     def __init__(
         self, options: Options, settings: Settings, default: Mode, test: str = "", *, owned: bool = False
     ) -> None:
-        folder = settings.root / options.name
         policy = policy_of(options, settings, default, test)
-        pending = DirectoryStore(aside(settings.root, "pending", folder)) if test else None
+        folder = cassette_folder(options.name, settings.root, policy.scrubber)
+        pending = AsideStore(settings.root, "pending", folder) if test else None
+        self.test: str = policy.test
+        """The test's id, secrets scrubbed; empty outside tests."""
+        self._place = folder
+        self._owned = owned
         self._records = records(policy.mode)
         self._sealed = not self._records and not reads_nothing(policy.mode)
-        self._cassette = Cassette(DirectoryStore(folder, _place(folder, settings)), pending, resume=self._records)
-        self._trash = DirectoryStore(aside(settings.root, "trash", folder)) if owned else None
+        self._cassette = Cassette(
+            DirectoryStore(folder, place_of(folder, settings.root)), pending, resume=self._records
+        )
+        self._trash = AsideStore(settings.root, "trash", folder) if owned else None
         # A file of its own in the cassette's folder there: one cassette may lie inside another.
         self._marker = aside(settings.root, "making", folder) / "begun"
         self._made_here = False
         self._being_made = self._cassette.was_empty or self._marker.is_file()
+        self._before = {(key[:16], ordinal) for key, ordinal in self._cassette.store.names()}
         self.fails: bool = said("refusals", options.refusals, settings.refusals) == "fail"
         """True where a refusal that nobody expected or handled fails the test, False where it is only listed."""
         self.ledger = Ledger()
@@ -51,7 +58,7 @@ class SessionRun:
         self._engine = Engine(
             policy,
             self._cassette,
-            Cassette(DirectoryStore(aside(settings.root, "rejects", folder))),
+            Cassette(AsideStore(settings.root, "rejects", folder)),
             self.ledger,
             being_made=lambda: self._being_made,
             on_record=self._mark if pending is None else _nothing,
@@ -123,6 +130,20 @@ class SessionRun:
             kinds = ", ".join(sorted({finding.kind for finding in error.args[0]}))
             raise StoreError(f"{self.pending_place}: an entry there holds a secret ({kinds})") from None
 
+    @property
+    def replaced(self) -> int:
+        """How many of the entries that were written stand where another one stood when the session began."""
+        return sum((entry.key[:16], entry.ordinal) in self._before for entry in self._engine.recorded)
+
+    def clear(self, *, alone: bool) -> None:
+        """Remove what a passed test's emptied pending store still holds; never what waits there.
+
+        Args:
+            alone: True where no other process tests this project: another's may be about to use the same folder.
+        """
+        if self._records and (self._owned or alone):
+            clear(self._engine.policy.root, "pending", self._place, alone=alone)
+
     def retire(self) -> None:
         """Move to the trash what a test that passed leaves without use: only in a cassette that is this test's alone.
 
@@ -138,6 +159,7 @@ class SessionRun:
         """Note, before the first entry is written, that the cassette is being made, so that a killed run can go on."""
         if self._cassette.was_empty and not self._made_here:
             try:
+                hide(self._engine.policy.root)
                 self._marker.parent.mkdir(parents=True, exist_ok=True)
                 self._marker.touch()
             except OSError as error:
@@ -160,8 +182,3 @@ class SessionRun:
 
 def _nothing() -> None:
     """Do nothing: a test's entries wait in the pending store, so its cassette is never half made."""
-
-
-def _place(folder: Path, settings: Settings) -> str:
-    """Return what messages call a cassette: its path from the settings' folder, where it lies below that."""
-    return folder.relative_to(settings.root).as_posix() if folder.is_relative_to(settings.root) else str(folder)

@@ -7,11 +7,16 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, TypeVar
 
-from onetake.steps import Flow
+from onetake.steps import Flow, Live, Replay, Wait
 
 T = TypeVar("T")
+
+PATIENCE = 600.0
+"""Seconds that a caller waits for another one's call before it asks for itself: one that holds a stream open may be
+waiting for just this one. As long as the SDKs' own time limit."""
 
 
 def here() -> Flow:
@@ -32,16 +37,47 @@ def is_torn_away(flow: Flow) -> bool:
     return (cancelling is not None and cancelling() > 0) or not (_asyncio_runs() or _trio_runs())
 
 
+def begun(begin: Callable[[Flow], Replay | Live | Wait]) -> Replay | Live:
+    """Begin a blocking call, after the flight of another caller that asks the same.
+
+    Args:
+        begin: Asks the engine, for who asks. Called again after each wait; after `PATIENCE` for one that waits no more.
+    """
+    flow = here()
+    while isinstance(step := begin(flow), Wait):
+        try:
+            step.future.result(PATIENCE)
+        except TimeoutError:
+            flow = replace(flow, may_wait=False)
+    return step
+
+
+async def begun_awaited(begin: Callable[[Flow], Replay | Live | Wait]) -> Replay | Live:
+    """Begin an awaited call, as `begun`, without blocking the loop."""
+    flow = task()
+    while isinstance(step := begin(flow), Wait):
+        try:
+            await awaited(step.future)
+        except TimeoutError:
+            flow = replace(flow, may_wait=False)
+    return step
+
+
 async def awaited(future: Future[None]) -> None:
-    """Wait for another caller's flight without blocking the loop."""
+    """Wait for another caller's flight without blocking the loop.
+
+    Raises:
+        TimeoutError: It did not land within `PATIENCE`.
+    """
     if _trio_runs():
-        trio = sys.modules["trio"]
+        trio, patience = sys.modules["trio"], PATIENCE
         # A limiter of its own: waiters must never take the threads that the flight needs to land.
-        await trio.to_thread.run_sync(future.result, abandon_on_cancel=True, limiter=trio.CapacityLimiter(1))
+        limiter = trio.CapacityLimiter(1)
+        await trio.to_thread.run_sync(lambda: future.result(patience), abandon_on_cancel=True, limiter=limiter)
     else:
         asyncio = sys.modules["asyncio"]
         # Shielded: a waiter that is cancelled must not cancel the future that the others wait for.
-        await asyncio.shield(asyncio.wrap_future(future))
+        await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(future)), PATIENCE)
 
 
 async def in_thread(call: Callable[..., T], *args: Any) -> T:

@@ -11,6 +11,7 @@ import threading
 import pytest
 import trio
 
+import onetake
 from onetake import recorded
 
 
@@ -221,3 +222,23 @@ def test_a_generator_of_a_loop_that_is_gone_ends_its_call(session, begun, repeat
         gc.collect()
         asyncio.run(asyncio.wait_for(_read_out(), 20))
     assert [(entry.verdict, entry.ordinal) for entry in opened.recorded] == [("good", 0)]
+
+
+def test_a_caller_does_not_wait_for_ever_for_one_that_holds_its_stream_open(tmp_path, monkeypatch):
+    monkeypatch.setattr("onetake.waiting.PATIENCE", 0.05)
+    calls = []
+
+    @onetake.recorded
+    def count(to: int):
+        calls.append(to)
+        yield from range(to)
+
+    got = []
+    with onetake.use_cassette(tmp_path / "c", mode="once", repeats="same"):
+        held = count(3)
+        assert next(held) == 0
+        other = threading.Thread(target=lambda: got.extend(count(3)))
+        other.start()
+        other.join(20)
+        assert (got, list(held)) == ([0, 1, 2], [1, 2])
+    assert calls == [3, 3]

@@ -156,8 +156,7 @@ def _called(asks: _Asking) -> Callable[..., Any]:
         engine = asks.engine()
         if engine is None:
             return asks.function(*args, **kwargs)
-        while isinstance(step := asks.begin(engine, args, kwargs, waiting.here()), Wait):
-            step.future.result()
+        step = waiting.begun(lambda flow: asks.begin(engine, args, kwargs, flow))
         if isinstance(step, Replay):
             return value_of(step.response, asks.function)
         try:
@@ -176,8 +175,7 @@ def _awaited(asks: _Asking) -> Callable[..., Any]:
         engine = asks.engine()
         if engine is None:
             return await asks.function(*args, **kwargs)
-        while isinstance(step := asks.begin(engine, args, kwargs, waiting.task()), Wait):
-            await waiting.awaited(step.future)
+        step = await waiting.begun_awaited(lambda flow: asks.begin(engine, args, kwargs, flow))
         if isinstance(step, Replay):
             return value_of(step.response, asks.function)
         try:
@@ -196,8 +194,7 @@ def _stream(asks: _Asking) -> Callable[..., Any]:
         engine = asks.engine()
         if engine is None:
             return (yield from asks.function(*args, **kwargs))
-        while isinstance(step := asks.begin(engine, args, kwargs, waiting.here()), Wait):
-            step.future.result()
+        step = waiting.begun(lambda flow: asks.begin(engine, args, kwargs, flow))
         if isinstance(step, Replay):
             yield from asks.replayed(engine, step.entry)
             return None
@@ -228,8 +225,7 @@ def _async_stream(asks: _Asking) -> Callable[..., Any]:
                     yield value
             return
         asker = waiting.task()
-        while isinstance(step := asks.begin(engine, args, kwargs, asker), Wait):
-            await waiting.awaited(step.future)
+        step = await waiting.begun_awaited(lambda flow: asks.begin(engine, args, kwargs, flow))
         if isinstance(step, Replay):
             for value in asks.replayed(engine, step.entry):
                 yield value

@@ -22,7 +22,7 @@ from onetake.errors import AdapterError
 from onetake.events import framing
 from onetake.model import Entry, Request, Response
 from onetake.passage import Passage
-from onetake.steps import Live, Replay, Wait
+from onetake.steps import Live, Replay
 from onetake.streams import Watch
 
 _HOOKS = (("HTTPTransport", "handle_request"), ("AsyncHTTPTransport", "handle_async_request"))
@@ -78,8 +78,7 @@ def _sync(module: ModuleType, client: str, original: Callable[..., Any]) -> Call
         request.read()
         asked = _asked(request, url)
         _refuse_rival(module, engine, request, asked)
-        while isinstance(step := engine.begin(asked, waiting.here(), client), Wait):
-            step.future.result()
+        step = waiting.begun(lambda flow: engine.begin(asked, flow, client))
         if isinstance(step, Replay):
             return _replayed(module, engine, step.entry)
         try:
@@ -106,8 +105,7 @@ def _async(module: ModuleType, client: str, original: Callable[..., Any]) -> Cal
         await request.aread()
         asked = _asked(request, url)
         _refuse_rival(module, engine, request, asked)
-        while isinstance(step := engine.begin(asked, waiting.task(), client), Wait):
-            await waiting.awaited(step.future)
+        step = await waiting.begun_awaited(lambda flow: engine.begin(asked, flow, client))
         if isinstance(step, Replay):
             return _replayed(module, engine, step.entry)
         passage = None

@@ -2,41 +2,25 @@
 
 from __future__ import annotations
 
-import binascii
 import json
 import re
 from base64 import b64encode
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from urllib.parse import quote
 
+from onetake.scrub.anchors import anchors, distinct_words, long_words, may_hold_shape
+from onetake.scrub.encoded import base64_texts
+from onetake.scrub.pem import private_keys
 from onetake.scrub.shapes import KINDS, PRIVATE_KEY, SHAPES, URL_PASSWORD, Shape
 
 PLACEHOLDER = re.compile(r"\[(" + "|".join(sorted(set(KINDS))) + r") ([1-9][0-9]{0,5})\]")
 
-_SHORTEST = 16
-"""Characters without a break that every shape but the private key has; shorter words are not looked at."""
-_SHORTEST_BASE64 = 24
 _DEEPEST = 3
 """How many escapings within each other are undone."""
-_CONTEXT = 12
-"""Characters before a long word that may belong to its shape: `Bearer`."""
-
-_WORD_CHARS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+/.=%~")
-_WORD = bytes(ord("x") if code in _WORD_CHARS else ord(" ") for code in range(256))
-_LONG = b"x" * _SHORTEST
 _BASE64 = re.compile("[A-Za-z0-9+/_-]{8,}={0,2}")
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-_ASCII_WITHIN = re.compile(
-    "(?:[{}][{}][{}][A-Za-z0-9+/]){{5}}".format(
-        *("".join(letter for value, letter in enumerate(_LETTERS) if not value & bit) for bit in (32, 8, 2))
-    )
-)
-"""Base64 of 15 bytes under 128: each byte's upper bit is one bit of one letter."""
-_STANDARD = str.maketrans("-_", "+/")
-_ANY_LITERAL = "|".join(re.escape(literal) for literal in sorted({x for shape in SHAPES for x in shape.literals}))
-# After a boundary, or after an escape: in `\nsk-…` the letter n comes before the secret.
-_LITERAL = re.compile(f"[^a-z0-9](?:[bfnrt]|u[0-9a-f]{{4}})?(?:{_ANY_LITERAL})")
 _HIDDEN = re.compile(r"\\(?:/|u00[2-7])")
 _ESCAPABLE = re.compile("[^A-Za-z0-9._~-]")
 _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
@@ -56,12 +40,31 @@ class Hit:
     secret: str
 
 
-@dataclass(frozen=True, slots=True)
 class View:
-    """A text with one kind of escape undone; `origin[i]` is where its character *i* starts; one more for the end."""
+    """A text with one kind of escape undone.
 
-    text: str
-    origin: Sequence[int]
+    Args:
+        source: The text.
+        escape: Finds an escape.
+        undo: Returns what it stands for.
+    """
+
+    def __init__(self, source: str, escape: re.Pattern[str], undo: Callable[[re.Match[str]], str]) -> None:
+        self.text = escape.sub(undo, source)
+        self._made_of = source, escape, undo
+
+    @cached_property
+    def origin(self) -> Sequence[int]:
+        """Where in the source each character starts, with one more for the end. Most views hold nothing to place."""
+        source, escape, undo = self._made_of
+        origin: list[int] = []
+        last = 0
+        for found in escape.finditer(source):
+            origin += range(last, found.start())
+            last = found.end()
+            origin += range(found.start(), last, (last - found.start()) // len(undo(found)))
+        origin += range(last, len(source) + 1)
+        return origin
 
     def back(self, hit: Hit) -> Hit:
         """Return a hit in this view as one in the text that it was made of."""
@@ -70,7 +73,11 @@ class View:
 
 def json_view(text: str) -> View:
     """Undo the escapes of JSON strings, also of those inside strings."""
-    return _view(text, _JSON_ESCAPE, _json_char)
+    return View(text, _JSON_ESCAPE, _json_char)
+
+
+def _percent_view(text: str) -> View:
+    return View(text, _PERCENT, lambda found: bytes.fromhex(found[0].replace("%", "")).decode("latin-1"))
 
 
 class Finder:
@@ -91,12 +98,21 @@ class Finder:
 
     def suspects(self, text: str) -> bool:
         """Tell quickly whether *text*, as it is on the wire, may hold a secret; False is certain."""
-        if self._patterns or _HIDDEN.search(text) or ("://" in text and URL_PASSWORD.pattern.search(text)):
+        return bool(self._patterns) or self._may_hold(text, 0)
+
+    def _may_hold(self, text: str, depth: int) -> bool:
+        if "PRIVATE KEY" in text or ("://" in text and URL_PASSWORD.pattern.search(text)):
             return True
         if any(part in text for part in self._parts) or any(core in text for core in self._encoded):
             return True
-        # A stream says the same words with every event: each is looked at once.
-        return any(map(_suspicious_word, {text[max(0, start - _CONTEXT) : end] for start, end in _long_words(text)}))
+        words = distinct_words(text)
+        if may_hold_shape(words) or any(self._base64(words, depth)):
+            return True
+        if depth > _DEEPEST:
+            return False
+        if _HIDDEN.search(text) and self._may_hold(json_view(text).text, depth + 1):
+            return True
+        return "%" in words and bool(_PERCENT.search(words)) and self._may_hold(_percent_view(words).text, depth + 1)
 
     def find(self, text: str) -> list[Hit]:
         """Return the secrets in *text*, in order, none overlapping; a placeholder is none."""
@@ -112,9 +128,11 @@ class Finder:
         return _outside_placeholders(text, merged(text, hits)) if hits else []
 
     def _base64(self, text: str, depth: int) -> Iterator[Hit]:
-        for run, decoded in _decoded_runs(text):
-            for hit in self._find(decoded, depth + 1):
-                whole = hit.start == 0 and hit.end == len(decoded)
+        for run, held in base64_texts(text):
+            found = ((start, size, hit) for start, size, inner in held for hit in self._find(inner, depth + 1))
+            start, size, hit = next(found, (0, 0, None))
+            if hit:  # the first is enough: the whole run goes
+                whole = start == hit.start == 0 and hit.end == size
                 yield Hit(run.start(), run.end(), hit.kind, hit.secret if whole else run.group())
 
     def _values(self, text: str) -> Iterator[Hit]:
@@ -144,59 +162,37 @@ def merged(text: str, hits: Iterable[Hit]) -> list[Hit]:
 
 
 def _outside_placeholders(text: str, hits: list[Hit]) -> list[Hit]:
-    taken = [found.span() for found in PLACEHOLDER.finditer(text)] if hits else []
-    return [hit for hit in hits if not any(hit.start < end and start < hit.end for start, end in taken)]
+    taken = [found.span() for found in PLACEHOLDER.finditer(text)]
+    starts = [start for start, _ in taken]
 
+    def is_outside(hit: Hit) -> bool:
+        before = bisect_left(starts, hit.end)  # neither the hits nor the placeholders overlap among themselves
+        return not before or taken[before - 1][1] <= hit.start
 
-def _long_words(text: str) -> Iterator[tuple[int, int]]:
-    # Two passes of the C library find the few long words of a text; regular expressions took fifty times as long.
-    mapped = text.encode("ascii", "replace").translate(_WORD)
-    start = mapped.find(_LONG)
-    while start >= 0:
-        end = mapped.find(b" ", start)
-        end = len(mapped) if end < 0 else end
-        yield start, end
-        start = mapped.find(_LONG, end)
-
-
-def _suspicious_word(word: str) -> bool:
-    low = f" {word.lower()}"
-    if _LITERAL.search(low) or "-----" in low or ("%" in low and _PERCENT.search(low)):
-        return True
-    return next(_decoded_runs(word), None) is not None
-
-
-def _decoded_runs(text: str) -> Iterator[tuple[re.Match[str], str]]:
-    """Yield every run of base64 that holds ASCII, decoded, once for each of the four places where that may begin."""
-    for run in _BASE64.finditer(text):
-        if run.end() - run.start() >= _SHORTEST_BASE64:
-            letters = run.group().rstrip("=").translate(_STANDARD)
-            for skip in sorted({found.start() % 4 for found in _ASCII_WITHIN.finditer(letters)}):
-                yield run, _decode(letters[skip:])
-
-
-def _decode(letters: str) -> str:
-    letters = letters[:-1] if len(letters) % 4 == 1 else letters
-    return binascii.a2b_base64(letters + "=" * (-len(letters) % 4)).decode("latin-1")
+    return [hit for hit in hits if is_outside(hit)]
 
 
 def _shapes(text: str) -> Iterator[Hit]:
-    for start, end in _long_words(text):
-        first = max(0, start - _CONTEXT)
-        low = f" {text[first:end].lower()}"
-        if _LITERAL.search(low):
-            for shape in SHAPES:
-                if any(literal in low for literal in shape.literals):
-                    yield from _matches(shape, text, first, end)
-    if "PRIVATE KEY" in text:
-        yield from _matches(PRIVATE_KEY, text, 0, len(text))
+    raw = text.encode("latin-1", "replace")
+    low = raw.lower()
+    for start, end in long_words(raw):
+        last = -1
+        for number, at in anchors(low, start, end):
+            shape = SHAPES[number]
+            if shape.is_anchored:
+                found = shape.pattern.match(text, at, end)
+                yield from _accepted(shape, [found] if found else [])
+            elif number != last:
+                yield from _accepted(shape, shape.pattern.finditer(text, start, end))
+            last = number
+    yield from (Hit(start, end, PRIVATE_KEY.kind, text[start:end]) for start, end in private_keys(text))
     if "://" in text:
-        yield from _matches(URL_PASSWORD, text, 0, len(text))
+        yield from _accepted(URL_PASSWORD, URL_PASSWORD.pattern.finditer(text))
 
 
-def _matches(shape: Shape, text: str, first: int, end: int) -> Iterator[Hit]:
+def _accepted(shape: Shape, matches: Iterable[re.Match[str]]) -> Iterator[Hit]:
     named = "secret" if "secret" in shape.pattern.groupindex else 0
-    for found in shape.pattern.finditer(text, first, end):
+    for found in matches:
         if shape.accept(found[named]):
             yield Hit(found.start(named), found.end(named), shape.kind, found[named])
 
@@ -210,7 +206,7 @@ def _places(text: str, part: str) -> Iterator[int]:
 
 def _views(text: str) -> Iterator[View]:
     if "%" in text and _PERCENT.search(text):
-        yield _view(text, _PERCENT, lambda found: bytes.fromhex(found[0].replace("%", "")).decode("latin-1"))
+        yield _percent_view(text)
     if "\\" in text and _JSON_ESCAPE.search(text):
         yield json_view(text)
 
@@ -220,20 +216,6 @@ def _json_char(found: re.Match[str]) -> str:
     if pair:
         return chr(0x10000 + ((int(pair[1:5], 16) - 0xD800) << 10) + int(pair[7:], 16) - 0xDC00)
     return chr(int(code, 16)) if code else _JSON_CHARS[letter]
-
-
-def _view(text: str, escape: re.Pattern[str], undo: Callable[[re.Match[str]], str]) -> View:
-    parts: list[str] = []
-    origin: list[int] = []
-    last = 0
-    for found in escape.finditer(text):
-        chars = undo(found)
-        parts += (text[last : found.start()], chars)
-        origin += range(last, found.start())
-        last = found.end()
-        origin += range(found.start(), last, (last - found.start()) // len(chars))
-    origin += range(last, len(text) + 1)
-    return View("".join([*parts, text[last:]]), origin)
 
 
 def _spellings(value: str) -> tuple[str, ...]:

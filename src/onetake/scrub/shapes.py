@@ -23,12 +23,14 @@ class Shape:
         literals: Lower case; text that holds none of them (in any case) cannot hold the secret.
         pattern: Finds it; the group `secret`, where there is one, is what is replaced.
         accept: Tells a secret from a word of the documentation that looks like one.
+        is_anchored: Whether the pattern begins with one of the literals, but for its left boundary.
     """
 
     kind: str
     literals: tuple[str, ...]
     pattern: re.Pattern[str]
     accept: Callable[[str], bool]
+    is_anchored: bool = False
 
 
 def _words(text: str) -> frozenset[str]:
@@ -76,7 +78,7 @@ _RIGHT = "(?![A-Za-z0-9_-])"
 
 def _key(kind: str, *prefixes: str, tail: str, left: str = _LEFT) -> Shape:
     pattern = f"{left}(?:{'|'.join(map(re.escape, prefixes))}){tail}{_RIGHT}"
-    return Shape(kind, tuple(prefix.lower() for prefix in prefixes), re.compile(pattern), _random)
+    return Shape(kind, tuple(prefix.lower() for prefix in prefixes), re.compile(pattern), _random, True)
 
 
 def _shape(kind: str, literals: str, pattern: str, accept: Callable[[str], bool] = _no_placeholder) -> Shape:
@@ -120,7 +122,7 @@ SHAPES = (
     _key("organisation id", "org-", tail="[A-Za-z0-9]{20,32}", left=_STRICT),
     _key("project id", "proj_", tail="[A-Za-z0-9]{16,40}", left=_STRICT),
     _key("user id", "user-", tail="[A-Za-z0-9]{24}", left=_STRICT),
-    _shape("jwt", "eyj", _LEFT + r"eyJ[A-Za-z0-9_-]{8,4096}(?:\.[A-Za-z0-9_-]{0,16384}){2,4}", _jwt),
+    Shape("jwt", ("eyj",), re.compile(_LEFT + r"eyJ[\w-]{8,4096}(?:\.[\w-]{0,16384}){2,4}", re.ASCII), _jwt, True),
     _shape(
         "bearer token",
         "bearer",
@@ -148,13 +150,10 @@ SHAPES = (
 PRIVATE_KEY = Shape(
     "private key",
     ("private key",),
-    re.compile(
-        r"-----BEGIN (?P<of>(?:[A-Z0-9]+ )*)PRIVATE KEY(?P<block> BLOCK)?-----"
-        r"[A-Za-z0-9+/=\s:,.()-]{24,16384}?(?:-----END (?P=of)PRIVATE KEY(?: BLOCK)?-----|\Z)"
-    ),
+    re.compile(r"-----(?P<is>BEGIN|END) (?P<of>(?:[A-Z0-9]+ )*)PRIVATE KEY(?: BLOCK)?-----"),
     lambda secret: bool(re.search("[A-Za-z0-9+/=]{24}", secret)),
 )
-"""Multi-line, so it is looked for in the whole text; one that was cut off reaches to the end of it."""
+"""The pattern finds its marks; `pem` goes from one to the other."""
 
 URL_PASSWORD = Shape(
     "password", ("://",), re.compile(r"://[^\s/@:?#\"'<>]{0,128}:(?P<secret>[^\s/@\"'<>\[\]]{8,256})@"), _digit_or_long
