@@ -247,7 +247,10 @@ def test_a_remedy_is_offered_exactly_where_the_mode_refuses_and_what_it_offers_w
     ("found", "text"),
     [
         (Found.ABSENT, "{new}\n{all}"),
-        (Found.EXHAUSTED, '{new}\n{all}\nor set repeats = "same", where one answer is meant for every identical request'),
+        (
+            Found.EXHAUSTED,
+            '{new}\n{all}\nor set repeats = "same", where one answer is meant for every identical request',
+        ),
         (Found.STALE, "{new}\n{all}"),
         (Found.UNREADABLE, "{all}\nor restore the file from version control"),
         (Found.UNKEPT, "{all}\nor name the kind of that answer in keep"),

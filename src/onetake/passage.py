@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from threading import Lock
+from contextlib import suppress
+from threading import Lock, Thread
 
 from onetake.engine import Engine
-from onetake.errors import OnetakeError
+from onetake.errors import OnetakeError, Refusal
 from onetake.model import Response
 from onetake.steps import Live
 from onetake.streams import Ending, Watch
@@ -65,6 +66,23 @@ class Passage:
         """End the call without keeping anything: its ordinal is free, and those who wait for it begin again."""
         if self._claim():
             self._engine.abandon(self._call)
+
+    def forget(self) -> None:
+        """End the call of a body that nobody holds any more. What had come whole is paid for: it is kept.
+
+        Runs in the garbage collector, which must neither block nor raise; a thread does what may.
+        """
+        if self._over or not self._watch.complete:
+            self.drop()
+            return
+        try:
+            Thread(target=self._keep_quietly, name="onetake").start()
+        except RuntimeError:  # the interpreter is going down
+            self.drop()
+
+    def _keep_quietly(self) -> None:
+        with suppress(Refusal):  # the ledger has it
+            self.keep(Ending.LEFT)
 
     def left(self) -> Ending:
         """Say how a body ends that is closed here and now: left by its caller, or interrupted together with it."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from onetake import active, dummies, patching
 from onetake.aside import AsideStore, aside, clear, elsewhere, hide, place_of
 from onetake.cassette import Cassette, SecretLeftError

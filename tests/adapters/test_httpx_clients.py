@@ -311,3 +311,18 @@ def test_headers_outside_ascii_come_back_as_they_were(module, url, provider, ses
     assert [tuple(map(bytes.decode, pair, ("latin-1",) * 2)) for pair in again] == list(
         opened.entries[0].response.headers
     )
+
+
+def test_a_whole_answer_that_is_dropped_unclosed_is_kept(module, url, provider, session, body):
+    with session("once") as opened:
+        with _client(module) as client:
+            request = client.build_request("POST", url, json=body("drop me"))
+            response = client.send(request, stream=True)
+            chunks = response.iter_raw()
+            said = next(chunks)
+            del response, chunks
+            gc.collect()
+        for thread in [thread for thread in threading.enumerate() if thread.name == "onetake"]:
+            thread.join(20)
+    (entry,) = opened.recorded
+    assert entry.response.body == said

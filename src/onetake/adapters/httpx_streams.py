@@ -97,7 +97,7 @@ class _Tee:
         self.passage.keep(ending)
 
     def __del__(self) -> None:
-        self.passage.drop()
+        self.passage.forget()
 
 
 class _AsyncTee:
@@ -137,4 +137,4 @@ class _AsyncTee:
             await waiting.in_thread(self.passage.keep, ending)
 
     def __del__(self) -> None:
-        self.passage.drop()
+        self.passage.forget()

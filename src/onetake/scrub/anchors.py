@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import AnyStr
 
 from onetake.scrub.shapes import SHAPES
 
@@ -29,11 +30,14 @@ def _by_start() -> dict[bytes, list[int]]:
 
 
 _BY_START = _by_start()
-_LENGTHS = sorted({len(start) for start in _BY_START})
-_MARKED = [start for start in _BY_START if start[-1:] in b"-_.="]
+_MARKS = b"-_.="
+_UNMARKED = [start for start in _BY_START if start[-1] not in _MARKS]
+_BY_TAIL: dict[bytes, list[bytes]] = {}
+for _start in _BY_START:
+    if _start[-1] in _MARKS:
+        _BY_TAIL.setdefault(_start[-3:], []).append(_start)
 # Marks are rare, so a search for them that looks back is much faster than one for the literals, and base64 has none.
-_MARK = re.compile(b"[-_.=](?<=" + b"|".join(sorted({re.escape(start[-3:]) for start in _MARKED})) + b")")
-_UNMARKED = re.compile(b"|".join(sorted(re.escape(start) for start in _BY_START if start not in _MARKED)))
+_MARK = re.compile(b"[-_.=](?<=" + b"|".join(map(re.escape, sorted(_BY_TAIL))) + b")")
 
 
 def long_words(raw: bytes) -> Iterator[tuple[int, int]]:
@@ -56,13 +60,20 @@ def distinct_words(text: str) -> str:
 
 def anchors(low: bytes, start: int, end: int) -> list[tuple[int, int]]:
     """Return each literal in a text in lower case as (number of its shape, where it begins), by number."""
-    found = [(number, at.start()) for at in _UNMARKED.finditer(low, start, end) for number in _BY_START[at[0]]]
+    found = [(number, at) for each in _UNMARKED for at in occurrences(low, each, start, end) for number in _BY_START[each]]
     for mark in _MARK.finditer(low, start, end):
-        for length in _LENGTHS:
-            at = mark.end() - length
-            if at >= 0:
-                found += [(number, at) for number in _BY_START.get(low[at : mark.end()], ())]
+        for each in _BY_TAIL[low[mark.end() - 3 : mark.end()]]:
+            if low.endswith(each, 0, mark.end()):
+                found += [(number, mark.end() - len(each)) for number in _BY_START[each]]
     return sorted(found)
+
+
+def occurrences(text: AnyStr, part: AnyStr, start: int, end: int) -> Iterator[int]:
+    """Yield where a part is within `[start, end)` of a text."""
+    at = text.find(part, start, end)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + len(part), end)
 
 
 def may_hold_shape(words: str) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import quote
 
-from onetake.scrub.anchors import anchors, distinct_words, long_words, may_hold_shape
+from onetake.scrub.anchors import anchors, distinct_words, long_words, may_hold_shape, occurrences
 from onetake.scrub.encoded import base64_texts
 from onetake.scrub.pem import private_keys
 from onetake.scrub.shapes import KINDS, PRIVATE_KEY, SHAPES, URL_PASSWORD, Shape
@@ -137,7 +137,7 @@ class Finder:
 
     def _values(self, text: str) -> Iterator[Hit]:
         for form, value in self._known.items():
-            for start in _places(text, form):
+            for start in occurrences(text, form, 0, len(text)):
                 yield Hit(start, start + len(form), "credential", value)
         for core in self._encoded:
             if core in text:
@@ -195,13 +195,6 @@ def _accepted(shape: Shape, matches: Iterable[re.Match[str]]) -> Iterator[Hit]:
     for found in matches:
         if shape.accept(found[named]):
             yield Hit(found.start(named), found.end(named), shape.kind, found[named])
-
-
-def _places(text: str, part: str) -> Iterator[int]:
-    start = text.find(part)
-    while start >= 0:
-        yield start
-        start = text.find(part, start + len(part))
 
 
 def _views(text: str) -> Iterator[View]:
