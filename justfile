@@ -10,6 +10,10 @@ test *arguments:
 sweep *arguments:
     ONETAKE_SWEEP=whole scripts/test --timeout=0 tests/properties tests/stores/test_naming.py {{arguments}}
 
+# Run the tests and say which lines none of them runs.
+coverage *arguments:
+    scripts/test --cov --cov-report=term:skip-covered {{arguments}}
+
 # Run the offline demo.
 demo:
     scripts/demo

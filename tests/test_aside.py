@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from onetake.aside import aside, elsewhere
+from onetake.aside import AsideStore, aside, clear, elsewhere, hide
 
 KEY = "0123456789abcdef" * 4
 
@@ -81,3 +81,43 @@ def test_a_folder_that_breaks_while_it_is_read_names_nothing(tmp_path, monkeypat
         with monkeypatch.context() as patch:
             patch.setattr(Path, method, broken)
             assert elsewhere(tmp_path / "cassettes/test_it/mine", KEY, tmp_path) == []
+
+
+@pytest.mark.parametrize("verb", ["add", "replace", "add_side"])
+def test_whatever_is_written_aside_is_hidden_from_git(tmp_path, verb):
+    store = AsideStore(tmp_path, "rejects", tmp_path / "cassettes/x")
+    assert store.place == ".onetake/rejects/cassettes/x"
+    assert list(tmp_path.iterdir()) == []
+    arguments = (f"_schemas/{KEY}.json", b"{}") if verb == "add_side" else (KEY, 0, b"{}", "chat")
+    getattr(store, verb)(*arguments)
+    assert (tmp_path / ".onetake/.gitignore").read_bytes() == b"*\n"
+
+
+def test_an_ignore_file_that_is_there_stays(tmp_path):
+    (tmp_path / ".onetake").mkdir()
+    (tmp_path / ".onetake/.gitignore").write_bytes(b"!rejects\n")
+    hide(tmp_path)
+    assert (tmp_path / ".onetake/.gitignore").read_bytes() == b"!rejects\n"
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_an_emptied_place_is_removed_and_the_folders_above_where_nobody_else_writes(tmp_path, alone):
+    folder = tmp_path / "cassettes/test_it/test_a"
+    store = AsideStore(tmp_path, "pending", folder)
+    store.add_side(f"_schemas/{KEY}.json", b"{}")
+    store.add(KEY, 0, b"{}")
+    clear(tmp_path, "pending", folder, alone=alone)
+    assert store.get(KEY, 0) == store.get_side(f"_schemas/{KEY}.json") == b"{}"
+    store.delete(KEY, 0)
+    clear(tmp_path, "pending", folder, alone=alone)
+    left = sorted(path.name for path in (tmp_path / ".onetake").rglob("*"))
+    assert left == ([".gitignore"] if alone else [".gitignore", "cassettes", "pending", "test_it"])
+
+
+def test_a_place_beside_one_that_is_cleared_stays(tmp_path):
+    waiting = AsideStore(tmp_path, "pending", tmp_path / "cassettes/test_b")
+    waiting.add(KEY, 0, b"{}")
+    AsideStore(tmp_path, "pending", tmp_path / "cassettes/test_a").add_side(f"_schemas/{KEY}.json", b"{}")
+    clear(tmp_path, "pending", tmp_path / "cassettes/test_a", alone=True)
+    assert waiting.get(KEY, 0) == b"{}"
+    assert not (tmp_path / ".onetake/pending/cassettes/test_a").exists()

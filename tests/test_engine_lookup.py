@@ -110,6 +110,8 @@ def test_an_entry_whose_key_rules_are_damaged_does_not_break_a_miss(direct):
     recording.store.replace(entry.key, 0, data.replace(b'"headers": ["x-tenant"]', b'"later": ["x-tenant"]'))
     with pytest.raises(InteractionNotFound):
         direct(recording.store, "none").ask("another")
+
+
 @pytest.mark.parametrize(
     ("rules", "recorded", "asked"),
     [

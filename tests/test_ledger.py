@@ -110,3 +110,35 @@ def test_a_contract_error_is_open_unless_it_was_caught_by_its_name():
     except BaseException:
         pass
     assert ledger.open == (swallowed,)
+
+
+def test_a_refusal_of_another_kind_than_expected_is_neither_swallowed_nor_acknowledged():
+    ledger = Ledger()
+    other, swallowed, wanted = miss("raised"), miss("swallowed"), ContractError("violation", "POST /a")
+    with pytest.raises(InteractionNotFound), ledger.expecting(ContractError):
+        ledger.write(other)
+        raise other
+    with ledger.expecting(ContractError) as expected:
+        ledger.write(swallowed)
+        ledger.write(wanted)
+        raise wanted
+    assert expected.refusals == (wanted,)
+    assert ledger.open == (other, swallowed)
+
+
+def test_a_block_without_a_refusal_of_the_expected_kind_is_a_mistake():
+    ledger = Ledger()
+    with pytest.raises(UsageError, match="ended without a ContractError"), ledger.expecting(ContractError):
+        ledger.write(miss())
+    for wrong in (ValueError, "ContractError", None):
+        with pytest.raises(UsageError, match="takes a class of refusals"), ledger.expecting(wrong):
+            pass
+
+
+def test_what_is_said_is_noted_once_and_refusals_are_no_notes(capsys):
+    ledger = Ledger()
+    for text in ("cut by the limit", "old", "cut by the limit"):
+        ledger.say(text)
+    ledger.write(miss())
+    assert ledger.notes == ("cut by the limit", "old")
+    assert capsys.readouterr().err.count("cut by the limit") == 2

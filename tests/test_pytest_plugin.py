@@ -458,3 +458,45 @@ def test_a_replaying_test_finds_dummies_from_setup_to_teardown_and_no_other_test
     )
     inner().assert_outcomes(passed=3, failed=1, skipped=2)
     assert "OPENAI_API_KEY" not in os.environ
+
+
+def test_a_secret_in_a_test_id_is_in_no_folder_entry_or_message_and_each_id_has_its_folder(inner, provider):
+    secrets = ["sk-proj-Zz9Yy8Xx7Ww6Vv5Uu4Tt3Ss2Rr1Qq" + end for end in "01"]
+    inner.write(
+        "test_it.py",
+        f"""
+        import pytest
+        from asking import ask
+
+        @pytest.mark.cassette
+        @pytest.mark.parametrize("k", {secrets!r})
+        def test_it(k):
+            assert ask("hi") == f"answer {{1 + int(k[-1])}} to: hi"
+
+        @pytest.mark.parametrize("k", {secrets!r})
+        def test_fails(k, cassette):
+            ask("hi")
+            assert len(k) < 9, "too long"
+        """,
+    )
+    inner("--record-mode=once").assert_outcomes(passed=2, failed=2)
+    inner("-k", "test_it[").assert_outcomes(passed=2)
+    assert provider.count == 4
+    assert len({name.split("/")[2] for name in inner.files("cassettes")}) == 2
+    assert len(inner.files(".onetake/pending")) == 2
+    written = [path for top in ("cassettes", ".onetake") for path in (inner.path / top).rglob("*")]
+    assert len(written) > 8
+    for path in written:
+        assert secrets[0][8:20] not in path.as_posix()
+        assert path.is_dir() or secrets[0][8:20] not in path.read_text()
+    remedies = [line for line in inner().stdout.str().splitlines() if "--record-mode=" in line]
+    assert len(remedies) >= 2
+    assert not any(secrets[0][8:20] in line for line in remedies)
+
+
+def test_the_remedy_works_from_the_folder_where_the_test_was_run(inner, monkeypatch):
+    inner.write("tests/test_it.py", "from asking import ask\n\ndef test_it(cassette):\n    ask('new')\n")
+    monkeypatch.chdir(inner.path / "tests")
+    result = inner("test_it.py")
+    result.stdout.fnmatch_lines(["*pytest --record-mode=once test_it.py::test_it"])
+    assert "tests/test_it.py::test_it" not in "".join(line for line in result.outlines if "--record-mode" in line)

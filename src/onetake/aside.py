@@ -84,7 +84,7 @@ def hide(root: Path) -> None:
 def clear(root: Path, kind: str, folder: Path, *, alone: bool) -> None:
     """Remove what an emptied place under `.onetake/` still holds: sidecars that no entry names, empty folders.
 
-    Nothing is removed while an entry is there, readable or not, and what cannot be removed stays: it is in nobody's way.
+    Nothing is removed while an entry is there, readable or not. What cannot be removed stays: it is in nobody's way.
 
     Args:
         root: The settings' folder.

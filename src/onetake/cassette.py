@@ -232,7 +232,7 @@ def _write(store: Store, entry: Entry, side: Mapping[str, bytes], *, over: bool)
     data, own = dump_entry(entry)
     # A small binary body is in the file as base64, in which what it holds does not show.
     bodies = [body for body in (entry.request.body, entry.response.body) if _is_binary(body)]
-    findings = [finding for content in (data, *own.values(), *bodies) for finding in scan(content)]
+    findings = [finding for content in dict.fromkeys((data, *own.values(), *bodies)) for finding in scan(content)]
     if findings:
         raise SecretLeftError(findings)
     for name, content in {**side, **own}.items():

@@ -59,7 +59,7 @@ class Splitter:
 
     def __init__(self, framing: str) -> None:
         self._framing = framing
-        self._bytes = b""
+        self._bytes = bytearray()  # bytes would be copied whole with every chunk of a long event
         self._line = self._scanned = 0
         self._first = True
         self._name = b""
@@ -68,7 +68,7 @@ class Splitter:
     @property
     def rest(self) -> bytes:
         """The bytes that belong to no event yet."""
-        return self._bytes
+        return bytes(self._bytes)
 
     def feed(self, chunk: bytes) -> list[Event]:
         """Return the events that *chunk* completes. A CR that may be half a line end waits for the next byte."""
@@ -83,31 +83,31 @@ class Splitter:
         """
         if self._framing == SSE:
             return self._split(_LAST_LINE_END) or self._unended()
-        line = self._bytes[self._line :]
+        line = bytes(self._bytes[self._line :])
         return self._last("", line) if _is_json(line) else []
 
     def _unended(self) -> list[Event]:
         # By the rules of event streams this is none; but servers do end so, and clients have what they need by then.
-        if line := self._bytes[self._line :]:
+        if line := bytes(self._bytes[self._line :]):
             self._sse_line(line)
         data = b"\n".join(self._data)
         return self._last(_text(self._name), data) if data == b"[DONE]" or _is_json(data) else []
 
     def _last(self, name: str, data: bytes) -> list[Event]:
-        last = Event(name, _text(data), self._bytes)
-        self._bytes, self._line, self._scanned = b"", 0, 0
+        last = Event(name, _text(data), self.rest)
+        self._bytes, self._line, self._scanned = bytearray(), 0, 0
         return [last]
 
     def _split(self, line_end: re.Pattern[bytes]) -> list[Event]:
         found: list[Event] = []
         start, read = 0, self._sse_line if self._framing == SSE else self._ndjson_line
         for end in line_end.finditer(self._bytes, self._scanned):
-            said = read(self._bytes[self._line : end.start()])
+            said = read(bytes(self._bytes[self._line : end.start()]))
             self._line = end.end()
             if said is not None:
-                found.append(Event(*said, self._bytes[start : self._line]))
+                found.append(Event(*said, bytes(self._bytes[start : self._line])))
                 start = self._line
-        self._bytes = self._bytes[start:]
+        del self._bytes[:start]
         self._line -= start
         # A line end never straddles this place: a last CR is looked at again.
         self._scanned = max(self._line, len(self._bytes) - 1)

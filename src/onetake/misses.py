@@ -103,7 +103,7 @@ class Misses:
         return explain.remedy(
             self._policy.mode,
             found,
-            pytest_node=self._policy.test or None,
+            pytest_node=self._policy.node or self._policy.test or None,
             cassette=self._cassette.place,
             empty=self._cassette.was_empty,
             sealed=modes.sealed_by_environment(),
@@ -122,7 +122,7 @@ def left_early(entry: Entry, policy: Policy) -> InteractionNotFound:
         _line(entry.request),
         "",
         "",
-        f"record it again and read it to its end: {explain.command(Mode.ALL, policy.test or None)}",
+        f"record it again and read it to its end: {explain.command(Mode.ALL, policy.node or policy.test or None)}",
     )
 
 

@@ -43,7 +43,7 @@ class Options:
             raise UsageError("a cassette's name holds a NUL character, which no folder's name can")
 
 
-def policy_of(options: Options, settings: Settings, default: Mode, test: str = "") -> Policy:
+def policy_of(options: Options, settings: Settings, default: Mode, test: str = "", node: str = "") -> Policy:
     """Return what a session goes by: what was asked for, and where that says nothing, the settings.
 
     Args:
@@ -51,6 +51,7 @@ def policy_of(options: Options, settings: Settings, default: Mode, test: str = "
         settings: The project's.
         default: The mode where nobody says anything.
         test: The test's id; empty outside tests.
+        node: The test as its runner is told it from the current folder; empty outside tests.
 
     Raises:
         UsageError: A value is wrong.
@@ -80,6 +81,7 @@ def policy_of(options: Options, settings: Settings, default: Mode, test: str = "
         ),
         max_age=parse_max_age(options.max_age) or settings.max_age,
         test=scrubber.begin().text(test),
+        node=scrubber.begin().text(node),
     )
 
 

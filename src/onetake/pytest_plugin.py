@@ -200,7 +200,8 @@ def _bound_coroutine(function: Any, scope: active.Scope) -> Any:
 def _open(item: pytest.Item) -> RunningTest:
     try:
         options, owned = _options(item)
-        run = SessionRun(options, _settings(item), Mode.NONE, test=item.nodeid, owned=owned)
+        node = item.config.cwd_relative_nodeid(item.nodeid)
+        run = SessionRun(options, _settings(item), Mode.NONE, item.nodeid, node=node, owned=owned)
         scope = run.open(ambient=True)
     except OnetakeError as error:
         pytest.fail(f"onetake: {error}", pytrace=False)

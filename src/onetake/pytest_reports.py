@@ -22,6 +22,7 @@ OUTCOME = "onetake"
 
 _KEEPABLE = ("violation", "length", "refusal", "cut")
 _TOLD_OTHERWISE = ("answer refused", "answered from a run that failed")
+_COUNTS = ("recorded", "replayed", "replaced", "kept aside")
 _MOST_NOTES = 3
 _LONGEST_NOTE = 200
 
@@ -120,11 +121,12 @@ class RunningTest:
         session, written = self.run.session, len(self.run.session.recorded) + len(self.run.resumed)
         replaced = self.run.replaced if self._passed else 0
         return {
+            "test": self.name,
             "recorded": written - replaced if self._passed else 0,
             "replayed": len(session.played) - len(self.run.resumed),
             "replaced": replaced,
-            "waiting": 0 if self._passed else written,
-            "lines": [f"{self.name}: {text}" for text in self._remarks()] if self._passed else [],
+            "kept aside": 0 if self._passed else written,
+            "remarks": list(self._remarks()) if self._passed else [],
         }
 
     def _remarks(self) -> Iterator[str]:
@@ -172,17 +174,13 @@ def summary(reports: list[pytest.TestReport], *, verbose: bool) -> list[str]:
         verbose: True tells of replays also where nothing else happened.
     """
     outcomes = [vars(report)[OUTCOME] for report in reports if OUTCOME in vars(report)]
-    words = {
-        "recorded": "recorded",
-        "replayed": "replayed",
-        "replaced": "replaced",
-        "waiting": "waiting for their test",
-    }
-    counts = {word: sum(outcome[name] for outcome in outcomes) for name, word in words.items()}
+    counts = {word: sum(outcome[word] for outcome in outcomes) for word in _COUNTS}
     happened = any(count for word, count in counts.items() if word != "replayed" or verbose)
     lines = [", ".join(f"{count} {word}" for word, count in counts.items() if count)] if happened else []
-    lines += [line for outcome in outcomes for line in outcome["lines"]]
+    lines += [f"{outcome['test']}: {remark}" for outcome in outcomes for remark in outcome["remarks"]]
+    names = {report.nodeid: vars(report)[OUTCOME]["test"] for report in reports if OUTCOME in vars(report)}
     for report in reports:
         if not report.failed:
-            lines += [f"{report.nodeid}: {text}" for title, text in report.sections if title == SECTION]
+            name = names.get(report.nodeid, report.nodeid)
+            lines += [f"{name}: {text}" for title, text in report.sections if title == SECTION]
     return lines

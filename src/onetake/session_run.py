@@ -25,30 +25,37 @@ class SessionRun:
         settings: The project's settings.
         default: The mode where nobody says anything.
         test: The test's id; its entries wait aside until it has passed.
+        node: The test as its runner is told it from the current folder, for the remedies.
         owned: True where the cassette is this test's alone, so that what the test does not ask for is nobody's.
     """
 
     def __init__(
-        self, options: Options, settings: Settings, default: Mode, test: str = "", *, owned: bool = False
+        self,
+        options: Options,
+        settings: Settings,
+        default: Mode,
+        test: str = "",
+        *,
+        node: str = "",
+        owned: bool = False,
     ) -> None:
-        policy = policy_of(options, settings, default, test)
+        policy = policy_of(options, settings, default, test, node)
         folder = cassette_folder(options.name, settings.root, policy.scrubber)
         pending = AsideStore(settings.root, "pending", folder) if test else None
         self.test: str = policy.test
         """The test's id, secrets scrubbed; empty outside tests."""
-        self._place = folder
+        self._folder = folder
         self._owned = owned
         self._records = records(policy.mode)
         self._sealed = not self._records and not reads_nothing(policy.mode)
-        self._cassette = Cassette(
-            DirectoryStore(folder, place_of(folder, settings.root)), pending, resume=self._records
-        )
+        store = DirectoryStore(folder, place_of(folder, settings.root))
+        self._cassette = Cassette(store, pending, resume=self._records)
         self._trash = AsideStore(settings.root, "trash", folder) if owned else None
         # A file of its own in the cassette's folder there: one cassette may lie inside another.
         self._marker = aside(settings.root, "making", folder) / "begun"
         self._made_here = False
         self._being_made = self._cassette.was_empty or self._marker.is_file()
-        self._before = {(key[:16], ordinal) for key, ordinal in self._cassette.store.names()}
+        self._before = {(key[:16], ordinal) for key, ordinal in store.names()} if self._records else set()
         self.fails: bool = said("refusals", options.refusals, settings.refusals) == "fail"
         """True where a refusal that nobody expected or handled fails the test, False where it is only listed."""
         self.ledger = Ledger()
@@ -140,7 +147,7 @@ class SessionRun:
             alone: True where no other process tests this project: another's may be about to use the same folder.
         """
         if self._records and (self._owned or alone):
-            clear(self._engine.policy.root, "pending", self._place, alone=alone)
+            clear(self._engine.policy.root, "pending", self._folder, alone=alone)
 
     def retire(self) -> None:
         """Move to the trash what a test that passed leaves without use: only in a cassette that is this test's alone.

@@ -35,6 +35,8 @@ class Policy:
     scrubber: Scrubber = field(default_factory=Scrubber)
     traffic: Traffic = field(default_factory=Traffic)
     max_age: MaxAge | None = None
+    node: str = ""
+    """The test as its runner is told it from the current folder, for the remedies; empty outside tests."""
     test: str = ""
     """The test's id, for the provenance and the remedies; empty outside tests."""
 

@@ -130,3 +130,26 @@ def test_settings_that_are_wrong_are_a_usage_error(run, project):
     assert code == 2
     assert "mode" in err
     assert err.count("\n") == 1
+
+
+def test_entries_are_in_the_order_of_their_call_and_ordinal(run, store, make_entry):
+    asked = [("b", 10), ("b", 0), ("b", 2), ("a", 0)]
+    entries = [make_entry("hi", ordinal=ordinal, model=model) for model, ordinal in asked]
+    store(*entries)
+    lines = run("list")[1].splitlines()[2:6]
+    assert [line.split()[2] for line in lines] == ["a", "b", "b", "b"]
+    assert [line.split()[0][16:] for line in lines] == ["", "", "-2", "-10"]
+
+
+def test_the_test_is_not_told_again_where_the_folder_says_it(run, store, make_entry):
+    def of(test):
+        return make_entry(provenance={"test": test, "model_asked": "gpt-5"})
+
+    store(of("tests/test_a.py::TestIt::test_b[x:y]"), folder="tests/cassettes/" + "test_a/TestIt.test_b[x_y]~7373ad6a")
+    store(of("tests/test_a.py::test_c"), folder="tests/cassettes/test_a/test_c")
+    store(of("tests/test_a.py::test_d"), folder="shared/test_c")
+    assert [line.split()[-1] for line in run("list")[1].splitlines() if line.startswith("key")] == [
+        "test",
+        "size",
+        "size",
+    ]

@@ -227,3 +227,17 @@ def test_a_kept_stream_is_written_from_its_sidecar(shell, project, make_entry):
     Cassette(store).add(entry)
     assert list((project / "cassettes" / "_raw").iterdir())
     assert shell("show", "--raw", entry.key[:8], cwd=project).stdout == events
+
+
+def test_a_prompt_of_several_lines_is_shown_line_by_line(run, store, make_entry):
+    prompt = "\n".join(f"the line number {number} of a prompt that is long enough" for number in range(4))
+    (path,) = store(make_entry(prompt))
+    lines = [line.strip().rstrip(",") for line in run("show", path, "--request")[1].splitlines()]
+    assert all(f'"{line}"' in lines for line in prompt.split("\n"))
+
+
+def test_a_streamed_response_is_shown_as_the_data_of_its_events(run, store, make_entry):
+    body = b': hello\n\nevent: chunk\ndata: {"x": 1}\n\ndata: {"x": 2}\n\ndata: [DONE]\n\n'
+    entry = replace(make_entry(), response=Response(200, (("content-type", "text/event-stream"),), body))
+    (path,) = store(entry)
+    assert run("show", path, "--response")[1].splitlines()[3:] == ['{"x": 1}', '{"x": 2}', "[DONE]"]

@@ -256,7 +256,7 @@ def test_a_killed_program_keeps_what_it_has_and_the_next_run_asks_exactly_the_re
     done = project.python("app.py")
     assert (done.code, done.err) == (0, "")
     assert (provider.count, len(project.files("labels"))) == (20, 20)
-    assert project.files(".onetake") == []
+    assert project.files(".onetake") == [".onetake/.gitignore"]
     done = project.python("app.py", "new")
     assert done.code != 0
     assert "no interaction is stored for this request" in done.err

@@ -3,6 +3,8 @@
 import base64
 import gzip
 import json
+import subprocess
+import sys
 import zlib
 
 import pytest
@@ -104,3 +106,49 @@ def test_odd_bytes_are_no_finding(data):
 
 def test_each_finding_is_told_once():
     assert len(scan(f"{KEY} {KEY}".encode())) == 1
+
+
+@pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("wrap", [lambda data: data, base64.b64encode, lambda data: b"\xff\0\xfe" + data + b"\xff"])
+def test_utf_16_is_read(codec, wrap):
+    assert [finding.kind for finding in scan(wrap(json.dumps({"a": KEY}).encode(codec)))] == ["openai key"]
+
+
+@pytest.mark.parametrize("part", [KEY.encode("utf-16"), b"\x89PNG\0" + KEY.encode()])
+def test_a_part_of_a_multipart_body_that_is_no_text_is_read(part):
+    head = b"--b1\r\nContent-Disposition: form-data; name=n\r\n\r\n"
+    body = head + b"plain\r\n" + head + part + b"\r\n--b1--\r\n"
+    assert scan(body) == [Finding("openai key", "", None)]
+
+
+HUGE = """
+import base64, json, random
+from onetake.events import Splitter
+from onetake.model import Request
+from onetake.scrub import Scrubber, scan
+noise = random.Random(5).randbytes(15_000_000)
+key = "sk-" + "proj-Ab1Cd2Ef3Gh4Ij5Kl6Mn7Op8"
+def feed():
+    splitter = Splitter("sse")
+    return [event for chunk in [b"data: ", *[bytes(9999)] * 5000, b"\\n\\n"] for event in splitter.feed(chunk)]
+def scrub(kind, body):
+    return Scrubber().begin().request(Request("POST", "https://a.example/", (("content-type", kind),), body))
+"""
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "scan(noise)",
+        "scan(json.dumps({'b64_json': base64.b64encode(noise).decode()}).encode())",
+        "scan(json.dumps({'a': '-----BEGIN PRIVATE KEY-----' * 40_000}).encode())",
+        "scan(b'data: {' + b'\\\\\"' * 500_000)",
+        "scan(json.dumps({'a': (key + ' ') * 30_000}).encode())",
+        "scrub('application/x-www-form-urlencoded', b'a' * 1_000_000)",
+        "scrub('application/json', json.dumps({'a': ('[openai key 1] ' + key + ' ') * 10_000}).encode())",
+        "feed()",
+    ],
+)
+def test_what_is_huge_does_not_hang(work):
+    """Each took minutes where the work grew with the square of the size; the limit is no timing."""
+    subprocess.run([sys.executable, "-c", HUGE + work], check=True, timeout=60)

@@ -152,6 +152,10 @@ def test_declared_paths_and_patterns():
         (ScrubRules(paths=("$",)), "scrub.paths: .*whole body"),
         (ScrubRules(patterns=("(",)), r"scrub.patterns: '\(' is no regular expression"),
         (ScrubRules(patterns=("x*",)), "scrub.patterns: .*nothing at all"),
+        (ScrubRules(patterns=(r"\b",)), "scrub.patterns: .*nothing at all"),
+        (ScrubRules(patterns=("(?=a)",)), "scrub.patterns: .*nothing at all"),
+        (ScrubRules(patterns=(".",)), "scrub.patterns: .*any text"),
+        (ScrubRules(patterns=(r"[\s\S]+",)), "scrub.patterns: .*any text"),
         (ScrubRules(keep_headers=("Set-Cookie",)), "scrub.keep_headers: 'Set-Cookie' carries credentials"),
     ],
 )

@@ -82,6 +82,7 @@ def _record(folder: Path, model: Served, report: Report) -> run.Pass:
     report.figures |= {"recorded": done.recorded, "live_seconds": round(done.seconds, 4), "digest": done.digest}
     report.claim(done.recorded == files == len(LINES), f"{files} answers recorded, in {done.seconds:.2f} s")
     report.claim(model.was_asked(), "the model says that it was asked")
+    report.say("          (the contract judges an answer's shape: whether the level is true, it does not know)")
     return done
 
 

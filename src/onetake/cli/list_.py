@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import click
@@ -14,8 +14,10 @@ from onetake.cli import output
 from onetake.cli.entries import as_path, settings_root
 from onetake.errors import UsageError
 from onetake.model import Entry
+from onetake.stores.naming import folder_name
 
 _COLUMNS = ("key", "call", "verdict", "contract", "recorded", "size", "test")
+_TEST = len(_COLUMNS) - 1
 
 
 @click.command("list")
@@ -50,6 +52,7 @@ def _read(cassette: CassetteFolder) -> dict[str, Any]:
             unreadable.append({"path": output.shown_path(path), "why": entry.why})
         else:
             entries.append(_row(path, entry))
+    entries.sort(key=lambda row: (row["operation"], row["model_asked"] or "", row["key"], row["ordinal"]))
     return {"path": output.shown_path(cassette.folder), "entries": entries, "unreadable": unreadable}
 
 
@@ -73,10 +76,23 @@ def _row(path: Path, entry: Entry) -> dict[str, Any]:
 def _print(cassette: dict[str, Any]) -> None:
     output.title(f"{cassette['path']}  ({_count(cassette)})")
     if cassette["entries"]:
-        output.table(_COLUMNS, [_cells(row) for row in cassette["entries"]])
+        rows = [_cells(row) for row in cassette["entries"]]
+        if {_own_folder(row["test"] or "") for row in cassette["entries"]} == {_tail(cassette["path"])}:
+            rows = [(*cells[:_TEST], "") for cells in rows]
+        output.table(_COLUMNS, rows)
     for damaged in cassette["unreadable"]:
         output.say(f"unreadable: {damaged['path']}: {damaged['why']}")
     output.say()
+
+
+def _own_folder(test: str) -> str:
+    """Return the end of the path that a test's own cassette has."""
+    file, _, own = test.partition("::")
+    return f"{PurePosixPath(file).stem}/{folder_name(own.replace('::', '.'))}"
+
+
+def _tail(path: str) -> str:
+    return "/".join(path.split("/")[-2:])
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from onetake import strictjson
 from onetake.errors import FormatError
+from onetake.events import events
 from onetake.format.layout import print_tree
 from onetake.model import Choice, Entry, Headers, Request, Response
 
@@ -53,10 +54,13 @@ def request_text(request: Request) -> str:
 
 
 def response_text(response: Response) -> str:
-    """Return a response for a reader: status, headers, body; and what was undone or is missing."""
+    """Return a response for a reader: status, headers, body (of a stream its events' data); what was undone."""
+    data = "\n".join(event.data for event in events(response)).encode("utf-8", "surrogateescape")
     notes = [f"decoded: {response.decoded}"] if response.decoded else []
     notes += [f"cut: {response.cut}"] if response.cut else []
-    return _message(" ".join([str(response.status), *(f"({note})" for note in notes)]), response.headers, response.body)
+    return _message(
+        " ".join([str(response.status), *(f"({note})" for note in notes)]), response.headers, data or response.body
+    )
 
 
 def pretty(value: Any) -> str:
@@ -85,8 +89,17 @@ def _body_text(body: bytes) -> str:
     """Return a body laid out where it is a JSON object or array, else as it came; of bytes, length and digest."""
     value = _value(body)
     with suppress(FormatError):  # JSON with a number that is none to us, 1e999 say
-        return pretty(value) if isinstance(value, (dict, list)) else body.decode()
+        return pretty(_with_lines(value)) if isinstance(value, (dict, list)) else body.decode()
     return body.decode()
+
+
+def _with_lines(value: Any) -> Any:
+    """Return a JSON value with its texts of several lines taken apart as in entries, so that each line is one."""
+    if isinstance(value, dict):
+        return {name: _with_lines(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_with_lines(member) for member in value]
+    return {"$lines": value.split("\n")} if isinstance(value, str) and "\n" in value else value
 
 
 def _value(body: bytes) -> Any:

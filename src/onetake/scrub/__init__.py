@@ -39,6 +39,8 @@ SCRUB = "s1"
 s1: the first.
 """
 
+_ORDINARY = 'Say "hello, World" 1234567890 times.\n'
+"""A text without a secret, in which a pattern must not find nothing, nor all of it."""
 _SPELL: dict[str, Callable[[str], str]] = {
     "text": lambda placeholder: placeholder,
     "number": lambda placeholder: f'"{placeholder}"',
@@ -219,6 +221,8 @@ def _pattern(text: str) -> re.Pattern[str]:
         pattern = re.compile(text)
     except re.error as error:
         raise UsageError(f"scrub.patterns: {text!r} is no regular expression: {error}") from None
-    if pattern.fullmatch(""):
+    if any(not found.group() for found in pattern.finditer(_ORDINARY)):
         raise UsageError(f"scrub.patterns: {text!r} also matches nothing at all; say what the secret looks like")
+    if pattern.fullmatch(_ORDINARY) or all(map(pattern.fullmatch, "aZ1.")):
+        raise UsageError(f"scrub.patterns: {text!r} matches any text; say what the secret looks like")
     return pattern

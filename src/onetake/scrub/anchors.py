@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import AnyStr
 
 from onetake.scrub.shapes import SHAPES
 
@@ -20,7 +19,7 @@ _ESCAPE = re.compile(r"\\(?:[bfnrt]|u[0-9A-Fa-f]{4})\Z")
 
 
 def _by_start() -> dict[bytes, list[int]]:
-    """Return the numbers of the shapes by what begins them: up to the last `-`, `_`, `.` or `=` of a literal, or whole."""
+    """Return the numbers of the shapes by what begins their literals, up to the last `-`, `_`, `.` or `=` if any."""
     found: dict[bytes, list[int]] = {}
     for number, shape in enumerate(SHAPES):
         for literal in shape.literals:
@@ -60,20 +59,17 @@ def distinct_words(text: str) -> str:
 
 def anchors(low: bytes, start: int, end: int) -> list[tuple[int, int]]:
     """Return each literal in a text in lower case as (number of its shape, where it begins), by number."""
-    found = [(number, at) for each in _UNMARKED for at in occurrences(low, each, start, end) for number in _BY_START[each]]
+    found: list[tuple[int, int]] = []
+    for each in _UNMARKED:
+        at = low.find(each, start, end)
+        while at >= 0:
+            found += [(number, at) for number in _BY_START[each]]
+            at = low.find(each, at + 1, end)
     for mark in _MARK.finditer(low, start, end):
         for each in _BY_TAIL[low[mark.end() - 3 : mark.end()]]:
             if low.endswith(each, 0, mark.end()):
                 found += [(number, mark.end() - len(each)) for number in _BY_START[each]]
     return sorted(found)
-
-
-def occurrences(text: AnyStr, part: AnyStr, start: int, end: int) -> Iterator[int]:
-    """Yield where a part is within `[start, end)` of a text."""
-    at = text.find(part, start, end)
-    while at >= 0:
-        yield at
-        at = text.find(part, at + len(part), end)
 
 
 def may_hold_shape(words: str) -> bool:

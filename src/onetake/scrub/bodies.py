@@ -19,7 +19,7 @@ _SSE_LINE = re.compile(
 )
 _BLANK_LINE = re.compile(rb"\r?\n\r?\n")
 _LINE = re.compile(r"[^\r\n]+")
-_PAIR = re.compile(r"([^&=\r\n]+)=([^&\r\n]+)")
+_PAIR = re.compile(r"(?<![^&\r\n])([^&=\r\n]*+)=([^&\r\n]++)")
 _BOUNDARY = re.compile(rb"\A--([!-~]{1,70})\r?\n[Cc]ontent-")
 _PART_NAME = re.compile(r'name="?([^";\r\n]+)', re.IGNORECASE)
 _PART_TYPE = re.compile(r"content-type:\s*([^;\s]+)", re.IGNORECASE)

@@ -15,7 +15,8 @@ from onetake.scrub.finder import Finder
 from onetake.scrub.lanes import broken_fields, starts_anew
 from onetake.scrub.places import MARKS, TOKEN, Lane, Role, names_a_secret, places
 
-_STRING = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+"(?:\s*+:)?+)', re.DOTALL)
+# One that does not end reaches to the end of the text, or every quote in it would be tried anew.
+_STRING = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+(?:"(?:\s*+:)?+|\\?\Z))', re.DOTALL)
 # A number of the JSON grammar without its sign, and nothing that only looks like one. It begins with a digit and looks
 # back from there, because a search for one of ten characters is fast.
 _NUMBER = re.compile(r"[0-9](?<![\w.+][0-9])(?:(?<!0)[0-9]+)?(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w.+-])")
@@ -116,12 +117,12 @@ class _Stream:
         Raises:
             ValueError: It is no JSON.
         """
+        found = places(text, fields=False)  # first, as only in JSON does every quote have its other one
         strings = 0
         parts: list[int] = []
         for token in TOKEN.finditer(text):
             parts.append(2 * strings + 1)
             strings += text[token.start()] == '"'
-        found = places(text, fields=False)
         return [(parts[place.token], self.run(place.lane)) for place in found if place.role is not Role.OPAQUE]
 
 

@@ -8,10 +8,10 @@ from base64 import b64encode
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from urllib.parse import quote
 
-from onetake.scrub.anchors import anchors, distinct_words, long_words, may_hold_shape, occurrences
+from onetake.scrub.anchors import anchors, distinct_words, long_words, may_hold_shape
 from onetake.scrub.encoded import base64_texts
 from onetake.scrub.pem import private_keys
 from onetake.scrub.shapes import KINDS, PRIVATE_KEY, SHAPES, URL_PASSWORD, Shape
@@ -106,7 +106,7 @@ class Finder:
         if any(part in text for part in self._parts) or any(core in text for core in self._encoded):
             return True
         words = distinct_words(text)
-        if may_hold_shape(words) or any(self._base64(words, depth)):
+        if words and (may_hold_shape(words) or any(self._base64(words, depth))):
             return True
         if depth > _DEEPEST:
             return False
@@ -128,16 +128,18 @@ class Finder:
         return _outside_placeholders(text, merged(text, hits)) if hits else []
 
     def _base64(self, text: str, depth: int) -> Iterator[Hit]:
-        for run, held in base64_texts(text):
-            found = ((start, size, hit) for start, size, inner in held for hit in self._find(inner, depth + 1))
-            start, size, hit = next(found, (0, 0, None))
-            if hit:  # the first is enough: the whole run goes
-                whole = start == hit.start == 0 and hit.end == size
+        done = 0
+        for run, size, within in base64_texts(text):
+            if run.end() <= done:
+                continue
+            for hit in self._find(within, depth + 1)[:1]:  # one is enough: the whole run goes
+                done = run.end()
+                whole = hit.start == 0 and hit.end == len(within) == size
                 yield Hit(run.start(), run.end(), hit.kind, hit.secret if whole else run.group())
 
     def _values(self, text: str) -> Iterator[Hit]:
         for form, value in self._known.items():
-            for start in occurrences(text, form, 0, len(text)):
+            for start in _occurrences(text, form):
                 yield Hit(start, start + len(form), "credential", value)
         for core in self._encoded:
             if core in text:
@@ -197,6 +199,13 @@ def _accepted(shape: Shape, matches: Iterable[re.Match[str]]) -> Iterator[Hit]:
             yield Hit(found.start(named), found.end(named), shape.kind, found[named])
 
 
+def _occurrences(text: str, part: str) -> Iterator[int]:
+    start = text.find(part)
+    while start >= 0:
+        yield start
+        start = text.find(part, start + len(part))
+
+
 def _views(text: str) -> Iterator[View]:
     if "%" in text and _PERCENT.search(text):
         yield _percent_view(text)
@@ -211,15 +220,18 @@ def _json_char(found: re.Match[str]) -> str:
     return chr(int(code, 16)) if code else _JSON_CHARS[letter]
 
 
+@lru_cache(64)  # a session sends the same few credentials with every request
 def _spellings(value: str) -> tuple[str, ...]:
     return value, quote(value, safe=""), json.dumps(value)[1:-1]
 
 
-def _base64_cores(value: str) -> Iterator[str]:
-    """Yield what base64 of any text that holds *value* must hold, one for each of the three alignments."""
+@lru_cache(64)
+def _base64_cores(value: str) -> frozenset[str]:
+    """Return what base64 of any text that holds *value* must hold, one for each of the three alignments."""
     data = value.encode("utf-8", "surrogatepass")
+    found: set[str] = set()
     for skip in range(3):
         letters = b64encode(bytes(skip) + data).decode()
         core = letters[(skip * 8 + 5) // 6 : (skip + len(data)) * 8 // 6]
-        yield core
-        yield core.replace("+", "-").replace("/", "_")
+        found |= {core, core.replace("+", "-").replace("/", "_")}
+    return frozenset(found)

@@ -7,6 +7,7 @@ one by one and joined; a secret that is found is cut back into the strings it ca
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -156,11 +157,14 @@ def _cuts(documents: Sequence[Document], lane: list[tuple[int, Place]], finder: 
         start += len(place.text)
     for hit in merged(joined, hits):
         shown: Hit | None = hit
-        for (index, place), start in zip(lane, starts, strict=True):
-            first, last = max(hit.start - start, 0), min(hit.end - start, len(place.text))
+        at = bisect_right(starts, hit.start) - 1
+        while at < len(lane) and starts[at] < hit.end:
+            index, place = lane[at]
+            first, last = max(hit.start - starts[at], 0), min(hit.end - starts[at], len(place.text))
             if first < last:
                 yield _Cut(index, place, first, last, shown)
                 shown = None
+            at += 1
 
 
 def _alone(one: Document, place: Place, finder: Finder, clean: bool) -> list[Hit]:
@@ -185,12 +189,15 @@ def broken_fields(text: str) -> Iterator[Hit]:
 
 def _placed(one: Document, cuts: list[_Cut], finder: Finder) -> Iterator[Edit]:
     spans = token_spans(one.text) if one.is_json else []
+    within: dict[int, Sequence[int]] = {}
     for cut in sorted(cuts, key=lambda cut: (cut.place.token, cut.start)):
         start, end, style = cut.start, cut.end, "text"
         if isinstance(cut.place.text, Number):
             (start, end), style = spans[cut.place.token], "number"
         elif one.is_json:
-            within = offsets(one.text, *spans[cut.place.token])
-            start, end = within[start], within[end]
+            token = cut.place.token
+            if token not in within:
+                within[token] = offsets(one.text, *spans[token])
+            start, end = within[token][start], within[token][end]
         where = without_secrets(cut.place.where, finder) if one.is_json else ""
         yield Edit(one.origin[start], one.origin[end], where, cut.hit, style)

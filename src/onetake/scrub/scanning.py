@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from onetake.scrub.bodies import Chunk, chunk_edits, chunks
+from onetake.scrub.encoded import text_within
 from onetake.scrub.finder import Finder
 from onetake.scrub.lanes import Search, document, edits
 
@@ -33,7 +34,7 @@ def scan(data: bytes) -> list[Finding]:
     """Look for secrets in bytes as they would be written: an entry's file, or a sidecar.
 
     By shape and by name, also base64-, percent- and JSON-escaped, split over the events of a stream or over the frames
-    of an AWS event stream, and inside gzip.
+    of an AWS event stream, and inside gzip; in bytes that are no UTF-8 by shape, also in UTF-16.
 
     Returns:
         Each finding once, in order; empty for bytes that may be written.
@@ -43,22 +44,33 @@ def scan(data: bytes) -> list[Finding]:
             return scan(zlib.decompressobj(31).decompress(data, _MOST))
         except zlib.error:
             pass
-    found = chunks(data, "")
-    covered = [finding for chunk in found for finding in _text_findings(data, chunk)]
-    return list(dict.fromkeys(covered if found else [*_binary_findings(data), *covered]))
+    return list(dict.fromkeys(_findings(data)))
 
 
-def _text_findings(data: bytes, chunk: Chunk) -> Iterator[Finding]:
-    before = data.count(b"\n", 0, chunk.start) + 1
+def _findings(data: bytes) -> Iterator[Finding]:
+    done, line = 0, 1
+    for chunk in chunks(data, ""):
+        yield from _binary_findings(data[done : chunk.start])
+        line += data.count(b"\n", done, chunk.start)
+        yield from _text_findings(chunk, line)
+        line += chunk.text.count("\n")
+        done = chunk.end
+    yield from _binary_findings(data[done:])
+
+
+def _text_findings(chunk: Chunk, line: int) -> Iterator[Finding]:
+    done = 0
     for edit in chunk_edits(chunk, _NOTHING_KNOWN):
+        line += chunk.text.count("\n", done, edit.start)
+        done = edit.start
         if edit.hit:
-            yield Finding(edit.hit.kind, edit.where, before + chunk.text.count("\n", 0, edit.start))
+            yield Finding(edit.hit.kind, edit.where, line)
 
 
 def _binary_findings(data: bytes) -> Iterator[Finding]:
     finder = _NOTHING_KNOWN.finder
     payloads = [document(text, range(len(text) + 1), _NOTHING_KNOWN) for text in _payloads(data)]
-    hits = [edit.hit for edit in edits(payloads, finder) if edit.hit] + finder.find(data.decode("latin-1"))
+    hits = [edit.hit for edit in edits(payloads, finder) if edit.hit] + finder.find(text_within(data))
     yield from (Finding(hit.kind, "", None) for hit in hits)
 
 

@@ -122,7 +122,7 @@ SHAPES = (
     _key("organisation id", "org-", tail="[A-Za-z0-9]{20,32}", left=_STRICT),
     _key("project id", "proj_", tail="[A-Za-z0-9]{16,40}", left=_STRICT),
     _key("user id", "user-", tail="[A-Za-z0-9]{24}", left=_STRICT),
-    Shape("jwt", ("eyj",), re.compile(_LEFT + r"eyJ[\w-]{8,4096}(?:\.[\w-]{0,16384}){2,4}", re.ASCII), _jwt, True),
+    Shape("jwt", ("eyj",), re.compile(_LEFT + r"eyJ[\w-]{8,4096}+(?:\.[\w-]{0,16384}){2,4}", re.ASCII), _jwt, True),
     _shape(
         "bearer token",
         "bearer",
