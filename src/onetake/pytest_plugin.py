@@ -197,11 +197,19 @@ def _bound_coroutine(function: Any, scope: active.Scope) -> Any:
     return bound
 
 
+def _node(item: pytest.Item) -> str:
+    """Return a test's id as pytest takes it from the folder where it was started."""
+    try:
+        path = os.path.relpath(item.path, item.config.invocation_params.dir)
+    except ValueError:  # another drive
+        return str(item.nodeid)
+    return Path(path).as_posix() + "".join(item.nodeid.partition("::")[1:])
+
+
 def _open(item: pytest.Item) -> RunningTest:
     try:
         options, owned = _options(item)
-        node = item.config.cwd_relative_nodeid(item.nodeid)
-        run = SessionRun(options, _settings(item), Mode.NONE, item.nodeid, node=node, owned=owned)
+        run = SessionRun(options, _settings(item), Mode.NONE, item.nodeid, node=_node(item), owned=owned)
         scope = run.open(ambient=True)
     except OnetakeError as error:
         pytest.fail(f"onetake: {error}", pytrace=False)
