@@ -91,7 +91,7 @@ def inner(pytester, provider, monkeypatch):
     `inner(*arguments)` returns what `pytester.runpytest_inprocess` does; `inner.write(name, text)` writes a file.
     """
     for name in list(os.environ):
-        if name == "CI" or name.startswith(("ONETAKE_", "PYTEST_ADDOPTS")):
+        if name == "CI" or name.startswith(("ONETAKE_", "PYTEST_ADDOPTS", "PYTEST_XDIST_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("PROVIDER", provider.url)
 
