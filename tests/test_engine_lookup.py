@@ -157,3 +157,14 @@ def test_a_verdict_that_the_gate_never_gives_is_never_replayed(direct, verdict):
     recording.store.replace(entry.key, 0, data)
     with pytest.raises(InteractionNotFound, match="none that the gate gives"):
         direct(recording.store, "none", keep=("violation",)).ask(direct.chat("x"))
+
+
+def test_br_007_a_run_under_other_sampling_settings_reuses_nothing(direct):
+    recording = direct(None, "new_episodes", repeats="same")
+    rows = ["a", "b", "c"]
+    cold = [recording.call(direct.chat(row, temperature=0), f"{row} cold") for row in rows]
+    resumed = direct(recording.store, "new_episodes", repeats="same")
+    warm = [resumed.call(direct.chat(row, temperature=0.7), f"{row} warm") for row in rows]
+    assert (cold, warm) == (["a cold", "b cold", "c cold"], ["a warm", "b warm", "c warm"])
+    again = direct(recording.store, "none", repeats="same")
+    assert [again.call(direct.chat(row, temperature=0)) for row in rows] == cold
