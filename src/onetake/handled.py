@@ -44,10 +44,16 @@ def was_handled(error: OnetakeError) -> bool:
     return False
 
 
+_SHARED_NAMES = frozenset(("<string>", "<stdin>"))
+"""What every text that is executed is called; from Python 3.13 on the lines under such a name may be another one's."""
+
+
 def _source(frame: FrameType) -> ast.Module | None:
     import ast
     import linecache
 
+    if frame.f_code.co_filename in _SHARED_NAMES:
+        return None
     lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)
     try:
         return ast.parse("".join(lines)) if lines else None
