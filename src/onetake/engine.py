@@ -52,6 +52,7 @@ class Engine:
         elsewhere: Callable[[str], list[str]],
     ) -> None:
         self.policy = policy
+        self._reads_nothing = reads_nothing(policy.mode)
         self._check_watched(policy.contracts)
         self.cassette = cassette
         self.ledger = ledger
@@ -81,7 +82,7 @@ class Engine:
 
     def passes(self, method: str, url: str) -> bool:
         """Tell whether a request is none of this session's business: it goes out untouched and nothing is written."""
-        if reads_nothing(self.policy.mode):
+        if self._reads_nothing:
             return True
         if self.policy.traffic.verdict(method, url) is Route.INTERACTION:
             return False

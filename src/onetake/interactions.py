@@ -54,10 +54,17 @@ def entry_of(call: Live, response: Response, judgement: Judgement, policy: Polic
     )
 
 
+def is_proved(entry: Entry, asked: Asked, ordinal: int, keyer: Keyer) -> bool:
+    """Tell whether an entry is the one that is asked, by what can be compared at once: bytes, URL and key headers."""
+    spec = entry.key_spec
+    named = (entry.key, entry.ordinal, spec.recipe, spec.scrub) == (asked.key, ordinal, RECIPE, SCRUB)
+    return named and _is_same(entry.request, asked.keyed, keyer)
+
+
 def mismatch(entry: Entry, asked: Asked, keyer: Keyer) -> str:
     """Say why the request in an entry is not the one that is asked, whatever its name is; empty where it is.
 
-    Equal bytes, URL and key headers prove it at once; else the stored request is keyed anew, under its own rules.
+    Where equal bytes do not prove it, the stored request is keyed anew, under its own rules.
     """
     spec = entry.key_spec
     if (spec.recipe, spec.scrub) != (RECIPE, SCRUB):

@@ -63,6 +63,8 @@ class Lookup:
             stored = self._cassette.ordinals(asked.key)
             is_past = bool(stored) and max(stored) < ordinal
             return Looked(asked, ordinal, Found.EXHAUSTED if is_past else Found.ABSENT)
+        if isinstance(entry, Entry) and interactions.is_proved(entry, asked, ordinal, self._policy.keyer):
+            return Looked(asked, ordinal, self.validity.of(entry, asked.contracts), entry)
         if isinstance(entry, Entry) and (why := self._mismatch(entry, asked, ordinal)):
             entry = Damaged(self._cassette.store.locate(asked.key, ordinal), why)
         if isinstance(entry, Damaged):

@@ -217,3 +217,12 @@ def test_what_could_not_be_read_again_is_not_written(monkeypatch):
     monkeypatch.setattr(entry_format, "LARGEST", 100)
     with pytest.raises(FormatError, match=r"more than the 100 that can be read again"):
         dump_entry(SMALL)
+
+
+@pytest.mark.parametrize("name", ["request", "response", "key_spec", "provenance", "answer", "contract"])
+@pytest.mark.parametrize("value", [5, "body", [], True])
+def test_a_part_of_the_wrong_type_is_damage_and_no_crash(name, value):
+    entry = Entry("good", Request("GET", "https://a.example/"), Response(200), "0" * 64, 0, KeySpec("k1", "s1"))
+    tree = json.loads(dump_entry(entry)[0]) | {name: value}
+    with pytest.raises(FormatError):
+        load_entry(json.dumps(tree).encode(), {}.get)

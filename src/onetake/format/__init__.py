@@ -63,11 +63,15 @@ def load_entry(data: bytes, side: Side) -> Entry:
     fields = parse_entry(data)
     _check_version(fields.pop("onetake", None))
     # A body is one form; where there are no more than these, no tree has to be walked for forms inside it.
-    plain = data.count(b'"$') <= sum("body" in fields.get(name, ()) for name in ("request", "response"))
+    plain = data.count(b'"$') <= _has_body(fields.get("request")) + _has_body(fields.get("response"))
     try:
         return _entry(fields, side, plain)
     except RecursionError:
         raise FormatError(f"nested too deep: {REMEDY}") from None
+
+
+def _has_body(part: Any) -> bool:
+    return type(part) is dict and "body" in part
 
 
 def _check_version(version: Any) -> None:
@@ -154,7 +158,10 @@ def _entry(fields: dict[str, Any], side: Side, plain: bool) -> Entry:
 def _part(fields: dict[str, Any], name: str, extra: dict[str, Any], read: Callable[..., _T], *args: Any) -> _T:
     """Read a known object; what it holds besides is kept in *extra*."""
     (part,) = _take(fields, ((name, dict, _NEEDED),))
-    value = _within(name, read, part, *args)
+    try:
+        value = read(part, *args)
+    except FormatError as error:
+        raise FormatError(f"{name}: {error}") from None
     if part:
         extra[name] = part
     return value
@@ -206,11 +213,12 @@ def _headers(pairs: list[Any]) -> Headers:
 
 
 def _strings(values: list[Any]) -> tuple[str, ...]:
-    if not all(type(value) is str for value in values):
+    if not _STRING.issuperset(map(type, values)):
         raise FormatError("scrubbed must be a list of strings")
     return tuple(values)
 
 
+_STRING = frozenset((str,))
 _NEEDED, _EMPTY = object(), object()
 _Shape = tuple[tuple[str, type, object], ...]
 """The fields of an object: name, type, and what stands for a missing one: `_NEEDED`, `_EMPTY` or None."""
