@@ -36,4 +36,4 @@ format:
 
 # Write constraints.txt anew with today's versions (docs/decisions/0001-constraints-instead-of-a-lock-file.md).
 constraints:
-    .venv/bin/uv pip compile pyproject.toml --group dev --group demo --group model --group bench --all-extras --universal --python-version 3.11 --upgrade --no-header --no-annotate --quiet --output-file constraints.txt
+    .venv/bin/uv pip compile pyproject.toml --group dev --group demo --group model --group bench --group sdks --all-extras --universal --python-version 3.11 --upgrade --no-header --no-annotate --quiet --output-file constraints.txt
