@@ -6,13 +6,14 @@ Loading runs no code: plain JSON, and nothing in it names a type, a path or a fu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from onetake.errors import FormatError
 from onetake.format.answers import fold_answer, unfold_answer
 from onetake.format.bodies import fold_body, unfold_body
 from onetake.format.entryjson import LARGEST, parse_entry
+from onetake.format.fields import NEEDED, Fields
 from onetake.format.layout import print_tree
 from onetake.format.sidecar import REMEDY, Side
 from onetake.model import ContractRef, Cut, Entry, Headers, KeySpec, Request, Response, Violation, header
@@ -62,16 +63,10 @@ def load_entry(data: bytes, side: Side) -> Entry:
     """
     fields = parse_entry(data)
     _check_version(fields.pop("onetake", None))
-    # A body is one form; where there are no more than these, no tree has to be walked for forms inside it.
-    plain = data.count(b'"$') <= _has_body(fields.get("request")) + _has_body(fields.get("response"))
     try:
-        return _entry(fields, side, plain)
+        return _entry(fields, side)
     except RecursionError:
         raise FormatError(f"nested too deep: {REMEDY}") from None
-
-
-def _has_body(part: Any) -> bool:
-    return type(part) is dict and "body" in part
 
 
 def _check_version(version: Any) -> None:
@@ -131,33 +126,34 @@ def _body_tree(body: bytes, headers: Headers, sides: dict[str, bytes]) -> dict[s
     return {"body": fold_body(body, header(headers, "content-type") or "", sides)} if body else {}
 
 
-def _entry(fields: dict[str, Any], side: Side, plain: bool) -> Entry:
+def _entry(fields: dict[str, Any], side: Side) -> Entry:
     extra: dict[str, Any] = {}
-    unjudged = "contract" in fields and fields["contract"] is None
-    answer = fields.pop("answer", None)
-    verdict, provenance, dialect, violations, metrics, scrubbed, key, ordinal = _take(fields, _ENTRY)
+    answer, contract = fields.pop("answer", None), fields.pop("contract", NEEDED)
+    found = _ENTRY.take(fields)
+    verdict, provenance, dialect, violations, request, response, metrics, scrubbed, key_spec, key, ordinal = found
     return Entry(
         verdict=verdict,
-        unjudged=unjudged,
-        contract=_part(fields, "contract", extra, _contract) if fields.get("contract") is not None else None,
+        unjudged=contract is None,
+        contract=None if contract in (None, NEEDED) else _part("contract", contract, extra, _contract),
         provenance=provenance,
         dialect=dialect,
         answer=None if answer is None else _within("answer", unfold_answer, answer, side),
         violations=tuple(map(_violation, violations)),
-        request=_part(fields, "request", extra, _request, side, plain),
-        response=_part(fields, "response", extra, _response, side, plain),
+        request=_part("request", request, extra, _request, side),
+        response=_part("response", response, extra, _response, side),
         metrics=metrics,
         scrubbed=_strings(scrubbed),
-        key_spec=_part(fields, "key_spec", extra, _key_spec),
+        key_spec=_part("key_spec", key_spec, extra, _key_spec),
         key=key,
         ordinal=ordinal,
-        extra=extra | {name: value for name, value in fields.items() if name != "contract"},
+        extra=extra | fields,
     )
 
 
-def _part(fields: dict[str, Any], name: str, extra: dict[str, Any], read: Callable[..., _T], *args: Any) -> _T:
+def _part(name: str, part: Any, extra: dict[str, Any], read: Callable[..., _T], *args: Any) -> _T:
     """Read a known object; what it holds besides is kept in *extra*."""
-    (part,) = _take(fields, ((name, dict, _NEEDED),))
+    if type(part) is not dict:
+        raise FormatError(f"the field {name} must be an object: {REMEDY}")
     try:
         value = read(part, *args)
     except FormatError as error:
@@ -175,95 +171,68 @@ def _within(where: str, read: Callable[..., _T], *args: Any) -> _T:
 
 
 def _contract(part: dict[str, Any]) -> ContractRef:
-    return ContractRef(*_take(part, _CONTRACT))
+    return ContractRef(*_CONTRACT.take(part))
 
 
 def _violation(part: Any) -> Violation:
     if type(part) is not dict:
         raise FormatError("a violation must be an object")
-    return Violation(*_within("violations", _take, part, _VIOLATION))
+    return Violation(*_within("violations", _VIOLATION.take, part))
 
 
-def _request(part: dict[str, Any], side: Side, plain: bool) -> Request:
-    method, url, headers = _take(part, _REQUEST)
-    return Request(method, url, _headers(headers), _body(part, side, plain))
+def _request(part: dict[str, Any], side: Side) -> Request:
+    method, url, headers = _REQUEST.take(part)
+    return Request(method, url, _headers(headers), _body(part, side))
 
 
-def _response(part: dict[str, Any], side: Side, plain: bool) -> Response:
-    status, headers, decoded, cut = _take(part, _RESPONSE)
+def _response(part: dict[str, Any], side: Side) -> Response:
+    status, headers, decoded, cut = _RESPONSE.take(part)
     if cut not in _CUTS:
         raise FormatError(f"cut must be provider or left, not {cut[:40]!r}")
-    return Response(status, _headers(headers), _body(part, side, plain), decoded, _CUTS[cut])
+    return Response(status, _headers(headers), _body(part, side), decoded, _CUTS[cut])
 
 
 def _key_spec(part: dict[str, Any]) -> KeySpec:
-    return KeySpec(*_take(part, _KEY_SPEC))
+    return KeySpec(*_KEY_SPEC.take(part))
 
 
-def _body(part: dict[str, Any], side: Side, plain: bool) -> bytes:
+def _body(part: dict[str, Any], side: Side) -> bytes:
     form = part.pop("body", None)
-    return b"" if form is None else _within("body", unfold_body, form, side, plain)
+    return b"" if form is None else _within("body", unfold_body, form, side)
 
 
-def _headers(pairs: list[Any]) -> Headers:
+def _headers(pairs: Sequence[Any]) -> Headers:
     for pair in pairs:
         if not (type(pair) is list and len(pair) == 2 and type(pair[0]) is str and type(pair[1]) is str):
             raise FormatError("headers must be a list of [name, value] pairs")
     return tuple(map(tuple, pairs))
 
 
-def _strings(values: list[Any]) -> tuple[str, ...]:
+def _strings(values: Sequence[Any]) -> tuple[str, ...]:
     if not _STRING.issuperset(map(type, values)):
         raise FormatError("scrubbed must be a list of strings")
     return tuple(values)
 
 
 _STRING = frozenset((str,))
-_NEEDED, _EMPTY = object(), object()
-_Shape = tuple[tuple[str, type, object], ...]
-"""The fields of an object: name, type, and what stands for a missing one: `_NEEDED`, `_EMPTY` or None."""
-
-_ENTRY: _Shape = (
-    ("verdict", str, _NEEDED),
-    ("provenance", dict, _EMPTY),
+_ENTRY = Fields(
+    ("verdict", str, NEEDED),
+    ("provenance", dict, dict),
     ("dialect", str, None),
-    ("violations", list, _EMPTY),
-    ("metrics", dict, _EMPTY),
-    ("scrubbed", list, _EMPTY),
-    ("key", str, _NEEDED),
-    ("ordinal", int, _NEEDED),
+    ("violations", list, list),
+    ("request", dict, NEEDED),
+    ("response", dict, NEEDED),
+    ("metrics", dict, dict),
+    ("scrubbed", list, list),
+    ("key_spec", dict, NEEDED),
+    ("key", str, NEEDED),
+    ("ordinal", int, NEEDED),
 )
-_CONTRACT: _Shape = (
-    ("name", str, _NEEDED),
-    ("schema_version", int, _NEEDED),
-    ("schema", str, _NEEDED),
-    ("watch", str, None),
+_CONTRACT = Fields(
+    ("name", str, NEEDED), ("schema_version", int, NEEDED), ("schema", str, NEEDED), ("watch", str, None)
 )
-_VIOLATION: _Shape = (("path", str, _NEEDED), ("expected", str, _NEEDED), ("found", str, _NEEDED))
-_REQUEST: _Shape = (("method", str, _NEEDED), ("url", str, _NEEDED), ("headers", list, _EMPTY))
-_RESPONSE: _Shape = (
-    ("status", int, _NEEDED),
-    ("headers", list, _EMPTY),
-    ("decoded", str, _EMPTY),
-    ("cut", str, _EMPTY),
-)
-_KEY_SPEC: _Shape = (("recipe", str, _NEEDED), ("scrub", str, _NEEDED), ("rules", dict, _EMPTY))
-
-
-def _take(fields: dict[str, Any], shape: _Shape) -> list[Any]:
-    """Take fields out of their object, so that what is left is what this version does not know."""
-    values = []
-    for name, kind, missing in shape:
-        value = fields.pop(name, missing)
-        if type(value) is not kind:
-            if value is _NEEDED:
-                raise FormatError(f"the field {name} is missing: {REMEDY}")
-            if value is not missing:
-                raise FormatError(f"the field {name} must be {_KINDS[kind]}: {REMEDY}")
-            value = kind() if missing is _EMPTY else None
-        values.append(value)
-    return values
-
-
-_KINDS: Mapping[type, str] = {str: "a string", int: "an integer", dict: "an object", list: "a list"}
+_VIOLATION = Fields(("path", str, NEEDED), ("expected", str, NEEDED), ("found", str, NEEDED))
+_REQUEST = Fields(("method", str, NEEDED), ("url", str, NEEDED), ("headers", list, list))
+_RESPONSE = Fields(("status", int, NEEDED), ("headers", list, list), ("decoded", str, str), ("cut", str, str))
+_KEY_SPEC = Fields(("recipe", str, NEEDED), ("scrub", str, NEEDED), ("rules", dict, dict))
 _CUTS = {cut.value: cut for cut in Cut}

@@ -38,19 +38,16 @@ def fold_body(data: bytes, content_type: str, sides: dict[str, bytes]) -> dict[s
     return {"$raw": put_aside(data, ext or ext_of(data, content_type), sides)}
 
 
-def unfold_body(form: Any, side: Side, plain: bool = False) -> bytes:
+def unfold_body(form: Any, side: Side) -> bytes:
     """Return the bytes that a body's form stands for. The form is changed in place: it must be the caller's own.
 
     Args:
         form: As read from a file: untrusted.
         side: Where sidecars are.
-        plain: True where no form is inside this one.
 
     Raises:
         FormatError: The form is malformed, or its sidecar missing or damaged.
     """
-    if plain and type(form) is dict and form.keys() == _JSON:
-        return read_json(form, side, plain=True)
     reader = _READERS.get(frozenset(form)) if type(form) is dict else None
     if reader is None:
         raise FormatError("a body is one of $json with style, $lines, $text, $base64 and $raw")
@@ -126,7 +123,6 @@ def _from_base64(text: Any) -> bytes:
         raise FormatError("$base64 must be a string of base64") from None
 
 
-_JSON = {"style", "$json"}
 _READERS: dict[frozenset[str], Callable[[dict[str, Any], Side], bytes]] = {
     frozenset({"style", "$json"}): read_json,
     frozenset({"$raw"}): lambda form, side: take_back(form["$raw"], side),

@@ -90,12 +90,11 @@ def unfold(value: Any, side: Side, *, values: bool = False) -> Any:
     return value
 
 
-def read_json(form: dict[str, Any], side: Side, *, plain: bool = False) -> bytes:
-    """Return the bytes that a `$json` form stands for; *plain* where no form is inside it."""
+def read_json(form: dict[str, Any], side: Side) -> bytes:
+    """Return the bytes that a `$json` form stands for."""
     if type(form["style"]) is not str:
         raise FormatError("the style of $json must be a string")
-    tree = form["$json"]
-    return style(form["style"]).spell(tree if plain else unfold(tree, side))
+    return style(form["style"]).spell(unfold(form["$json"], side))
 
 
 def read_lines(form: dict[str, Any]) -> str:
