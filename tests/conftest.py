@@ -117,6 +117,16 @@ def inner(pytester, provider, monkeypatch):
     return run
 
 
+@pytest.fixture(scope="session")
+def tool_model():
+    """The real small model as one that calls tools, started once for all tests that ask for it."""
+    reason = available()
+    if reason:
+        pytest.skip(f"no local model: {reason}")
+    with serve_model(tools=True) as running:
+        yield running
+
+
 def chat(prompt: str, *, headers: tuple = (), url: str = CHAT_URL, **fields: object) -> Request:
     """Return a chat request; *fields* are added to its body."""
     body = {"model": "gpt-5", "messages": [{"role": "user", "content": prompt}], **fields}

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from onetake.errors import UsageError
+from onetake.testing.tool_template import TOOL_TEMPLATE
 
 _NAME = "smollm2-135m"
 _SLOTS = 2
@@ -42,8 +43,11 @@ def available() -> str | None:
 
 
 @contextmanager
-def local_model() -> Iterator[LocalModel]:
+def local_model(*, tools: bool = False) -> Iterator[LocalModel]:
     """Serve the model on a free port of 127.0.0.1 for the block: OpenAI and Anthropic dialects, 2 requests at a time.
+
+    Args:
+        tools: True for a model that calls tools; ask it with temperature 0.
 
     Raises:
         UsageError: A package that it needs is not installed.
@@ -51,7 +55,7 @@ def local_model() -> Iterator[LocalModel]:
     reason = available()
     if reason is not None:
         raise UsageError(f"no local model: {reason}")
-    server = _start(str(_model_file()))
+    server = _start(str(_model_file()), TOOL_TEMPLATE if tools else "")
     try:
         yield LocalModel(server.listening_address, _NAME)
     finally:
@@ -66,7 +70,7 @@ def _model_file() -> Path | None:
     return next(Path(spec.origin).parent.glob("*.gguf"), None)
 
 
-def _start(model_file: str) -> Any:
+def _start(model_file: str, template: str) -> Any:
     import xllamacpp
 
     params = xllamacpp.CommonParams()
@@ -77,4 +81,6 @@ def _start(model_file: str) -> Any:
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     params.hostnames, params.port = ["127.0.0.1"], 0
     params.warmup, params.use_jinja, params.verbosity, params.ui = False, True, 0, False
+    if template:
+        params.chat_template = template
     return xllamacpp.Server(params)
