@@ -34,6 +34,18 @@ format:
     .venv/bin/ruff check --fix
     .venv/bin/ruff format
 
-# Write constraints.txt anew with today's versions (docs/decisions/0001-constraints-instead-of-a-lock-file.md).
+# Write constraints.txt and the pins of the other SDK environments anew (docs/decisions/0001-constraints-instead-of-a-lock-file.md).
 constraints:
-    .venv/bin/uv pip compile pyproject.toml --group dev --group demo --group model --group bench --group sdks --all-extras --universal --python-version 3.11 --upgrade --no-header --no-annotate --quiet --output-file constraints.txt
+    #!/usr/bin/env bash
+    set -euo pipefail
+    pin() { .venv/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --no-header --no-annotate --quiet "$@"; }
+    pin --upgrade --group dev --group demo --group model --group bench --group sdks --all-extras --output-file constraints.txt
+    for name in openai-2 anthropic-1 instructor niquests; do
+        pin --upgrade --group "sdks-$name" --output-file "tests/sdks/pins/$name.txt"
+    done
+    rm -f tests/sdks/pins/oldest.txt  # its versions would be kept
+    pin --resolution lowest-direct --group sdks --output-file tests/sdks/pins/oldest.txt
+
+# Check every way into every SDK at the pinned versions; --oldest, --newest, --write.
+matrix *arguments:
+    scripts/matrix {{arguments}}

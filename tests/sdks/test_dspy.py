@@ -38,7 +38,10 @@ def test_default_engine(recorded_once):
     if not has_engines():
         pytest.skip("this version of dspy has litellm alone")
     got = recorded_once(
-        "default engine", lambda url: text_of(model(url)(messages=MESSAGES)), client="lm15", dialect="openai"
+        "default engine",
+        lambda url: text_of(model(url)(messages=MESSAGES)),
+        client="dspy._vendor.lm15",
+        dialect="openai",
     )
     assert got == TEXT
 
@@ -50,7 +53,9 @@ def test_default_engine_async(recorded_once):
     async def call(url):
         return text_of(await model(url).acall(messages=MESSAGES))
 
-    got = recorded_once("default engine, async", lambda url: asyncio.run(call(url)), client="lm15", dialect="openai")
+    got = recorded_once(
+        "default engine, async", lambda url: asyncio.run(call(url)), client="dspy._vendor.lm15", dialect="openai"
+    )
     assert got == TEXT
 
 

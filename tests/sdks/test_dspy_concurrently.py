@@ -32,9 +32,7 @@ SHAPES = {
 def _contract(job):
     properties = SHAPES[job]
     schema = {"type": "object", "properties": properties, "required": list(properties)}
-    return onetake.Contract(
-        schema, name=job, on=lambda request: f"You are the {job}." in request.body.decode()
-    )
+    return onetake.Contract(schema, name=job, on=lambda request: f"You are the {job}." in request.body.decode())
 
 
 def _answer(request):

@@ -26,19 +26,19 @@ class TestLangchain:
 
     def test_sync(self, recorded_once):
         got = recorded_once(
-            "invoke", lambda url: self.model(url).invoke("name a city").text, client=carrier(), dialect="openai-chat"
+            "invoke", lambda url: self.model(url).invoke("name a city").content, client=carrier(), dialect="openai-chat"
         )
         assert got == TEXT
 
     def test_stream(self, recorded_once):
         def ask(url):
-            return [chunk.text for chunk in self.model(url).stream("name a city")]
+            return [chunk.content for chunk in self.model(url).stream("name a city")]
 
         assert "".join(recorded_once("stream", ask, client=carrier(), dialect="openai-chat")) == TEXT
 
     def test_async(self, recorded_once):
         async def call(url):
-            return (await self.model(url).ainvoke("name a city")).text
+            return (await self.model(url).ainvoke("name a city")).content
 
         got = recorded_once("ainvoke", lambda url: asyncio.run(call(url)), client=carrier(), dialect="openai-chat")
         assert got == TEXT
