@@ -193,3 +193,25 @@ def test_sessions_that_end_out_of_turn_leave_nothing_behind(tmp_path, monkeypatc
     assert active.bound() is not None
     second.__exit__(None, None, None)
     assert active.bound() is None
+
+
+def test_what_a_session_let_pass_is_known_where_its_connection_is_made(direct):
+    ignored = ("GET", "https://api.openai.com/v1/models")
+    with opened(direct(traffic=Traffic(ignore=["api.openai.com"])).engine):
+        assert active.engine_for(*ignored) is None
+        assert in_thread(active.passed) == ignored
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(active.passed).result() == ignored
+
+
+def test_sessions_that_something_concerns_are_those_that_stop_it(direct):
+    outer, inner = direct().engine, direct().engine
+    assert active.nowhere()
+    with opened(outer), opened(inner):
+        assert not active.nowhere()
+        assert [scope.engine for scope in active.concerned(lambda engine: True)] == [inner]
+        assert active.concerned(lambda engine: engine is outer) == []
+        found = of_nobody(lambda: active.concerned(lambda engine: engine is outer))
+        assert [scope.engine for scope in found] == [outer]
+    with opened(outer, bound=False), opened(inner, bound=False):
+        assert [scope.engine for scope in active.concerned(lambda engine: True)] == [outer, inner]

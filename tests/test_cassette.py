@@ -7,7 +7,7 @@ import pytest
 from onetake.cassette import Cassette, Damaged, SecretLeftError, decoration
 from onetake.key import Keyer
 from onetake.model import Entry, KeySpec, Request, Response
-from onetake.settings import KeyRules
+from onetake.settings import KeyRules, Replace
 from onetake.stores.directory import DirectoryStore
 from onetake.stores.memory import MemoryStore
 
@@ -131,6 +131,19 @@ def test_the_decoration_is_made_of_what_the_key_counts():
     assert decoration(make()) == "chat-gpt-5"
     assert decoration(make(keyer=Keyer(KeyRules(ignore=("$.model",))))) == "chat"
     assert decoration(make(url="https://api.example/rank")) == "post"
+
+
+def test_the_decoration_names_a_model_of_the_path_or_of_a_form():
+    named = "https://x.openai.azure.com/openai/deployments/my%20house/chat/completions"
+    unnamed = replace(make(url=named).request, body=b"{}")
+    assert decoration(replace(make(url=named), request=unnamed)) == "chat-my-house"
+    part = b'--b\r\nContent-Disposition: form-data; name="%b"\r\n\r\nwhisper-1\r\n--b--\r\n'
+    head, url = (("content-type", "multipart/form-data; boundary=b"),), "https://api.openai.com/v1/audio/translations"
+    form = replace(make(url=url), request=Request("POST", url, head, part % b"model"))
+    assert decoration(form) == "transcription-whisper-1"
+    assert decoration(replace(form, request=Request("POST", url, head, part % b"language"))) == "transcription"
+    rules = KeySpec("k1", "s1", Keyer(KeyRules(replace=(Replace("whisper-[0-9]", "MODEL"),))).spec())
+    assert decoration(replace(form, key_spec=rules)) == "transcription"
 
 
 def test_br_094_requests_whose_names_are_alike_are_two_entries(tmp_path):

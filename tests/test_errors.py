@@ -1,3 +1,4 @@
+import errno
 import multiprocessing.pool
 import pickle
 
@@ -7,6 +8,7 @@ from onetake import errors
 from onetake.errors import (
     ContractError,
     InteractionNotFound,
+    NetworkRefusal,
     NotStored,
     OnetakeError,
     Refusal,
@@ -22,6 +24,7 @@ REFUSALS = [
     ContractError("violation", "POST https://x", VIOLATIONS, RESPONSE, ".onetake/rejects/x.json", "labels"),
     NotStored("POST https://x", "disk full", RESPONSE),
 ]
+NETWORK = NetworkRefusal("a connection to db.example.com:5432", "psycopg", "cassettes/a", "name it\nor not")
 ORDINARY = [kind("what is wrong") for kind in (errors.UsageError, errors.StoreError, errors.FormatError)]
 ORDINARY.append(errors.AdapterError("what is wrong"))
 
@@ -31,11 +34,13 @@ def every_kind(kind):
 
 
 def test_every_kind_is_tried_here():
-    tried = {type(error) for error in [*REFUSALS, *ORDINARY, *(refusal.as_exception() for refusal in REFUSALS)]}
+    tried = {
+        type(error) for error in [*REFUSALS, NETWORK, *ORDINARY, *(refusal.as_exception() for refusal in REFUSALS)]
+    }
     assert every_kind(OnetakeError) - tried == {OnetakeError, Refusal}
 
 
-@pytest.mark.parametrize("error", [*REFUSALS, *ORDINARY, *(r.as_exception() for r in REFUSALS)], ids=repr)
+@pytest.mark.parametrize("error", [*REFUSALS, NETWORK, *ORDINARY, *(r.as_exception() for r in REFUSALS)], ids=repr)
 def test_every_error_pickles_with_all_its_parts(error):
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), again.args, str(again)) == (type(error), error.args, str(error))
@@ -96,3 +101,15 @@ def test_the_response_of_a_refusal_is_in_no_text_of_it(refusal):
     told = type(refusal)(*(Response(200, (), b"hidden") if part is RESPONSE else part for part in refusal.args))
     assert "hidden" not in f"{told} {told!r} {told.args[0]}"
     assert repr(told).startswith(f"{type(told).__name__}(")
+
+
+def test_a_refused_connection_is_what_callers_of_sockets_expect():
+    assert isinstance(NETWORK, ConnectionRefusedError)
+    assert (NETWORK.errno, NETWORK.filename, NETWORK.client) == (errno.ECONNREFUSED, None, "psycopg")
+    assert type(NETWORK.as_exception()) is NetworkRefusal
+    assert str(NETWORK) == (
+        "refused by a sealed session: a connection to db.example.com:5432, by psycopg\n"
+        "  session: cassettes/a\n"
+        "  to mend it: name it\n    or not"
+    )
+    assert str(NetworkRefusal("a", "b", "c")) == "refused by a sealed session: a, by b\n  session: c"

@@ -5,7 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onetake.events import Event, Splitter, events, framing, ndjson_events, sse_events
+from onetake.eventstream import framed, headers
 from onetake.model import Response
+from onetake.testing.provider import bedrock_exception, bedrock_frame
 
 # What the rules of event streams trip over: every line end, BOM, no colon, no space, comments, odd bytes.
 PIECES = st.sampled_from(
@@ -15,6 +17,13 @@ PIECES = st.sampled_from(
     ]
 )
 BODIES = st.lists(PIECES, max_size=12).map(b"".join)
+
+AWS = (("content-type", "application/vnd.amazon.eventstream"),)
+FRAMES = st.builds(
+    lambda name, payload: framed(headers({":event-type": name}), payload),
+    st.sampled_from(["chunk", "messageStop", ""]),
+    st.binary(max_size=40),
+)
 
 
 def datas(body):
@@ -115,6 +124,37 @@ def test_any_chunk_borders_give_the_events_of_the_whole(body, borders, kind):
     assert b"".join(event.raw for event in found) + splitter.rest == body
 
 
+@given(st.lists(FRAMES, max_size=4), st.binary(max_size=20), st.lists(st.integers(0, 200), max_size=6))
+def test_any_chunk_borders_give_the_frames_of_the_whole(frames, more, borders):
+    body = b"".join(frames) + more
+    cuts = [0, *sorted(min(border, len(body)) for border in borders), len(body)]
+    splitter = Splitter("eventstream")
+    found = [event for start, end in pairwise(cuts) for event in splitter.feed(body[start:end])]
+    assert splitter.close() == []
+    assert [event.raw for event in found] == frames
+    assert found == events(Response(200, AWS, body))
+    assert splitter.rest == more
+
+
+def test_a_frame_is_named_and_says_what_it_wraps():
+    body = bedrock_frame("messageStart", {"role": "assistant"}) + bedrock_frame("chunk", {"bytes": "eyJhIjoi6Jx9"})
+    body += bedrock_exception("modelStreamErrorException", "né")
+    assert [(event.name, event.data) for event in events(Response(200, AWS, body))] == [
+        ("messageStart", '{"role":"assistant","p":"abcdefghijklmnopqrstuv"}'),
+        ("chunk", '{"a":"\udce8\udc9c}'),
+        ("modelStreamErrorException", '{"message":"né"}'),
+    ]
+
+
+def test_damage_to_a_frame_loses_it_and_all_behind_it():
+    first, second, third = (bedrock_frame("a", {"n": number}) for number in range(3))
+    damaged = second[:-1] + bytes([second[-1] ^ 1])
+    splitter = Splitter("eventstream")
+    assert [event.raw for event in splitter.feed(first + damaged + third)] == [first]
+    assert splitter.feed(third) == splitter.close() == []
+    assert splitter.rest == damaged + third + third
+
+
 @given(BODIES, st.integers(0, 100))
 def test_a_prefix_of_a_stream_has_a_prefix_of_its_events(body, end):
     # The last event of a prefix may lack the LF of its CRLF: its data is the same.
@@ -151,6 +191,12 @@ def test_an_event_comes_with_the_chunk_that_completes_it():
         ("Text/Event-Stream; charset=utf-8", b"data", "sse"),
         ("text/event-stream", b' {"error": {"message": "x"}}', None),
         ("application/x-ndjson", b"", "ndjson"),
+        ("application/vnd.amazon.eventstream", b"", "eventstream"),
+        ("application/vnd.amazon.eventstream", b"\0\0\0\x10", "eventstream"),
+        ("application/vnd.amazon.eventstream", b'{"message": "x"}', None),
+        (None, bytes.fromhex("00000010 00000000 05c248eb"), "eventstream"),
+        (None, bytes.fromhex("00000010 00000000 05c248"), None),
+        ("application/octet-stream", bytes.fromhex("00000010 00000000 05c248ec"), None),
         ("application/stream+json", b"", "ndjson"),
         ("application/jsonl", b"", "ndjson"),
         ("application/json", b'{"data": 1}', None),
@@ -177,3 +223,9 @@ def test_events_of_a_response():
     assert [event.data for event in events(Response(200, (), b"data: a\n\n"))] == ["a"]
     assert [event.data for event in events(Response(200, lines, b"1\n2\n"))] == ["1", "2"]
     assert events(Response(200, (), b'{"data": 1}')) == []
+
+
+def test_sound_that_begins_like_a_stream_is_none():
+    for start in (b":\x00\x01", b"data:", b"[{}", b"{}"):
+        assert framing((("content-type", "audio/pcm"),), start) is None
+    assert framing((("content-type", "text/plain"),), b"data:") == "sse"

@@ -222,3 +222,30 @@ def test_a_url_that_cannot_be_read_never_passes(url):
 def test_the_reference_lists_the_quiet_list_as_it_is():
     tables = re.findall(r"^### ([^\n]+)\n\n```\n(.*?)```", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     assert [(kind.lower(), tuple(lines.split())) for kind, lines in tables] == list(QUIET)
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "route"),
+    [
+        ("db.example.com", 5432, Route.IGNORED),
+        ("db.example.com", None, Route.IGNORED),
+        ("db.example.com", 22, None),
+        ("api.example.com", 443, None),
+        ("gpu.internal", 8000, Route.INTERACTION),
+        ("gpu.internal", None, None),
+        ("::1", 8000, Route.INTERACTION),
+        ("::1", 8001, Route.LOCAL),
+        ("collector.internal", 4318, None),
+        ("auth.example.com", 443, Route.QUIET),
+        ("eu.posthog.com", 443, Route.QUIET),
+        ("fd00:ec2::254", 80, Route.QUIET),
+        ("raw.githubusercontent.com", 443, None),
+    ],
+)
+def test_of_a_connection_only_patterns_without_a_path_count(host, port, route):
+    traffic = Traffic(
+        hosts=["gpu.internal:8000", "[::1]:8000"],
+        ignore=["db.example.com:5432", "api.example.com/health", "*:9999"],
+        quiet=["auth.example.com"],
+    )
+    assert traffic.connection(host, port) is route

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from onetake.errors import ContractError as ContractError
     from onetake.errors import FormatError as FormatError
     from onetake.errors import InteractionNotFound as InteractionNotFound
+    from onetake.errors import NetworkRefusal as NetworkRefusal
     from onetake.errors import NotStored as NotStored
     from onetake.errors import OnetakeError as OnetakeError
     from onetake.errors import Refusal as Refusal
@@ -34,6 +35,7 @@ _WHERE = {
             "ContractError",
             "FormatError",
             "InteractionNotFound",
+            "NetworkRefusal",
             "NotStored",
             "OnetakeError",
             "Refusal",

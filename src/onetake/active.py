@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any
 
+from onetake import forking
 from onetake.engine import Engine
 from onetake.errors import InteractionNotFound
 from onetake.misses import line_of
-from onetake.model import Request
+from onetake.model import Mode, Request
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,9 +40,18 @@ class _Inside:
 
 
 _inside: ContextVar[_Inside | None] = ContextVar("onetake_inside", default=None)
+_passed: ContextVar[tuple[str, str] | None] = ContextVar("onetake_passed", default=None)
 _open: list[Scope] = []
 _softly = False
 _lock = threading.Lock()
+
+
+def _renew() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+forking.in_children(_renew)
 
 
 def enter(engine: Engine, *, ambient: bool = False) -> Scope:
@@ -84,6 +94,16 @@ def _set_softly(value: bool) -> None:
             scope.engine.ledger.softly = value
 
 
+def innermost() -> Scope | None:
+    """Return the innermost open scope; of several side by side the last one opened, one that is sealed before others.
+
+    For what must be given to one of them, and is not an answer: a process that nobody can bind.
+    """
+    scopes = list(_open)
+    sealed = [scope for scope in scopes if scope.engine.policy.mode is Mode.NONE]
+    return _end_of_chain(scopes) or next(reversed(sealed or scopes), None)
+
+
 def bound() -> Scope | None:
     """Return the scope that this context is bound to."""
     return _scope.get()
@@ -114,15 +134,48 @@ def engine_for(method: str, url: str) -> Engine | None:
     Raises:
         InteractionNotFound: Sessions are open side by side and nothing says which of them this thread belongs to.
     """
-    call = _inside.get()
-    if call is not None and call.under_way:
+    if is_inside():
         return None
     scope = _scope.get()
     if scope is None:
         scope = _innermost(method, url)
     if scope is None or scope.engine.passes(method, url):
+        if not nowhere():
+            _passed.set((method, url))
         return None
     return scope.engine
+
+
+def nowhere() -> bool:
+    """Tell whether no session, open or ended, can be concerned by what happens here; the cheapest of questions."""
+    return not _open and _scope.get() is None
+
+
+def concerned(stops: Callable[[Engine], bool]) -> list[Scope]:
+    """Return the scopes that what happens here may belong to, of those that do not let it pass.
+
+    Args:
+        stops: Tells whether a session does not let it pass.
+
+    Returns:
+        This context's scope, which may have ended; in a context bound to none the innermost open scope, or all where
+        they lie side by side.
+    """
+    scope = _scope.get()
+    found = [one for one in (list(_open) if scope is None else [scope]) if stops(one.engine)]
+    inner = _end_of_chain(found)
+    return found if inner is None else [inner]
+
+
+def is_inside() -> bool:
+    """Tell whether this is part of a live call, which an adapter or a decorated function carries."""
+    call = _inside.get()
+    return call is not None and call.under_way
+
+
+def passed() -> tuple[str, str] | None:
+    """Return method and URL of the last request that a session let pass here, untouched; None where it let none."""
+    return _passed.get()
 
 
 @contextmanager
@@ -170,19 +223,28 @@ def _chain(scope: Scope | None) -> Iterator[Scope]:
         scope = scope.parent
 
 
-def _under(scope: Scope | None, inside: _Inside | None, call: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    tokens = _scope.set(scope), _inside.set(inside)
+def _under(
+    scope: Scope | None,
+    inside: _Inside | None,
+    passed: tuple[str, str] | None,
+    call: Callable[..., Any],
+    /,
+    *args: Any,
+    **kwargs: Any,
+) -> Any:
+    tokens = _scope.set(scope), _inside.set(inside), _passed.set(passed)
     try:
         return call(*args, **kwargs)
     finally:
         _scope.reset(tokens[0])
         _inside.reset(tokens[1])
+        _passed.reset(tokens[2])
 
 
 def _carried(call: Callable[..., Any]) -> Callable[..., Any]:
     """Return what runs a call in another thread as part of the session, and of the live call, that it is started in."""
     scope = _scope.get() or _end_of_chain([scope for scope in list(_open) if scope.ambient])
-    return partial(_under, scope, _inside.get(), call)
+    return partial(_under, scope, _inside.get(), _passed.get(), call)
 
 
 def _carry_into_threads() -> None:

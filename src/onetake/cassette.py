@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from hashlib import sha256
+from itertools import count
 from threading import RLock
+from typing import Any
+from urllib.parse import unquote
 
-from onetake import dialects, picking
+from onetake import dialects, forking, picking
 from onetake.errors import FormatError, StoreError
 from onetake.format import dump_entry, load_entry
 from onetake.key import Keyer
@@ -62,6 +66,11 @@ class Cassette:
         self._index: dict[str, set[int]] = {}
         self._refresh()
         self.was_empty = not self._index
+        forking.remember(self)
+
+    def renew(self) -> None:
+        """Free the lock in a forked child."""
+        self._lock = RLock()
 
     @property
     def place(self) -> str:
@@ -145,6 +154,28 @@ class Cassette:
         _write(self._pending or self.store, entry, side, over=True)
         self._note(_Waiting(entry, side, over=True), written=True)
 
+    def take_over(self) -> list[Entry]:
+        """Take what this session's child processes put into the pending store as written by this session.
+
+        Where what an earlier run left was in its way, it goes under the first ordinal that is free.
+        """
+        known = self._in_the_way | {(key[:16], ordinal) for key, ordinal in self._waiting}
+        names = sorted(self._pending.names()) if self._pending else []
+        found = (self._taken_over(name, ordinal) for name, ordinal in names if (name[:16], ordinal) not in known)
+        return [entry for entry in found if entry is not None]
+
+    def _taken_over(self, name: str, ordinal: int) -> Entry | None:
+        entry = _read(self._pending, name, ordinal)
+        if entry is None:
+            return None
+        stored = {number for other, number in self.store.names() if other[:16] == entry.key[:16]}
+        over = ordinal in stored
+        if not over:
+            taken = stored | {one.entry.ordinal for (key, _), one in self._waiting.items() if key == entry.key}
+            entry = replace(entry, ordinal=next(number for number in count() if number not in taken))
+        self._waiting[entry.key, ordinal] = _Waiting(entry, _schema_side(self._pending, entry), over)
+        return entry
+
     def promote(self) -> list[Entry]:
         """Move what waits in the pending store into the cassette; returns the entries as they are there now."""
         if self._pending is None:
@@ -198,12 +229,16 @@ def _left_over(pending: Store) -> tuple[dict[tuple[str, int], Entry], set[Slot]]
     found, there = {}, set()
     for name, ordinal in pending.names():
         there.add((name[:16], ordinal))
-        try:
-            entry = load_entry(pending.get(name, ordinal) or b"", pending.get_side)
-        except (FormatError, StoreError):
-            continue
-        found[entry.key, entry.ordinal] = entry
+        if (entry := _read(pending, name, ordinal)) is not None:
+            found[entry.key, entry.ordinal] = entry
     return found, there
+
+
+def _read(pending: Store | None, name: str, ordinal: int) -> Entry | None:
+    try:
+        return load_entry(pending.get(name, ordinal) or b"", pending.get_side) if pending else None
+    except (FormatError, StoreError):
+        return None
 
 
 def _schema_side(pending: Store | None, entry: Entry) -> dict[str, bytes]:
@@ -261,6 +296,13 @@ def decoration(entry: Entry) -> str:
     keyed = keyer.parts(request, days)
     # Not what the dialect reads in the request as it came: a model that the key ignores must not show in the name.
     model = picking.text(picking.mapping(keyed["body"].get("json")).get("model"))
-    if not model and keyed["path"] == dialect.model_asked(request):  # a function is its own model
-        model = keyed["path"]
-    return label(dialect.operation, model)
+    return label(dialect.operation, model or _keyed_elsewhere(keyed, dialect.model_asked(request) or ""))
+
+
+def _keyed_elsewhere(keyed: Mapping[str, Any], model: str) -> str:
+    """Return the model that a dialect reads where the key holds it: in the path, or as a form's field; else nothing."""
+    if model in unquote(keyed["path"]):  # a deployment; a function is its own model
+        return model
+    parts = picking.mappings(keyed["body"].get("parts"))
+    digest = sha256(model.encode("utf-8", "surrogatepass")).hexdigest()
+    return model if any(part["name"] == "model" and part["sha256"] == digest for part in parts) else ""

@@ -10,6 +10,8 @@ import os
 from collections.abc import Iterator
 from threading import Lock
 
+from onetake import forking
+
 DUMMY = "no-key-required"
 """One of the words that nobody takes for a secret (`scrub.shapes.STAND_INS`)."""
 
@@ -47,6 +49,15 @@ The dummies of one provider stand in together, where none of its variables is se
 """
 
 _lock = Lock()
+
+
+def _renew() -> None:
+    global _lock
+    _lock = Lock()
+
+
+forking.in_children(_renew)
+
 _open = {True: 0, False: 0}
 """How many sessions are open, by whether they are sealed."""
 _standing: list[tuple[str, str, str | None]] = []

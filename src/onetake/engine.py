@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from threading import RLock
 
-from onetake import gate, misses
+from onetake import forking, gate, misses
 from onetake.cassette import Cassette
 from onetake.contract import Contract
 from onetake.decide import Action, Found, decide, reads_nothing
@@ -69,6 +69,11 @@ class Engine:
         self._turns: dict[str, Turn] = {}
         self._warned: set[tuple[str, str]] = set()
         self._lock = RLock()  # re-entrant: a stream that is dropped may end in the garbage collector, anywhere
+        forking.remember(self)
+
+    def renew(self) -> None:
+        """Free the lock in a forked child."""
+        self._lock = RLock()
 
     @property
     def recorded(self) -> list[Entry]:

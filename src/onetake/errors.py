@@ -9,14 +9,18 @@
         ├── InteractionNotFound             a miss where the mode forbids a live call
         ├── UnreadableEntry                 the entry is there and cannot be read
         ├── ContractError                   the answer is not what the contract asks for
-        └── NotStored                       the answer came and could not be judged or written
+        ├── NotStored                       the answer came and could not be judged or written
+        └── NetworkRefusal   (also ConnectionRefusedError)   a connection that a sealed session does not open
 
 A refusal stands outside `Exception`, as pytest's own outcomes do: SDKs retry and rename every `Exception` (anthropic
-3 attempts, openai 2.x "Connection error."). The parts of every error are its `args`, so that it pickles.
+3 attempts, openai 2.x "Connection error."). A `NetworkRefusal` is the one exception: it concerns what is no model call,
+and whose caller is prepared for a network that is down. The parts of every error are its `args`, so that it pickles.
 In a TaskGroup or a trio nursery a refusal arrives inside a `BaseExceptionGroup`.
 """
 
 from __future__ import annotations
+
+import errno
 
 from onetake.model import Response, Violation
 
@@ -173,6 +177,36 @@ class NotStored(Refusal):
     def __str__(self) -> str:
         asked, why, _ = self.args
         return f"the answer could not be stored: {asked}\n  {why}"
+
+
+class NetworkRefusal(Refusal, ConnectionRefusedError):
+    """A connection, or a question for a host's address, that a sealed session does not let out.
+
+    Args:
+        asked: What was tried, in one line: `a connection to db.example.com:5432`.
+        client: Who tried: the client's package, else the module that called the socket.
+        session: The sealed session.
+        remedy: What mends it; several lines, or empty.
+    """
+
+    def __init__(self, asked: str, client: str, session: str, remedy: str = "") -> None:
+        super().__init__()
+        self.args = asked, client, session, remedy
+        # What callers of sockets look at: `OSError` would take it, and a file's name, from what it is made with.
+        self.errno = errno.ECONNREFUSED
+        self.strerror = str(self)
+
+    @property
+    def client(self) -> str:
+        """The client's package, else the module that called the socket."""
+        return str(self.args[1])
+
+    def __str__(self) -> str:
+        asked, client, session, remedy = self.args
+        lines = [f"refused by a sealed session: {asked}, by {client}", f"  session: {session}"]
+        if remedy:
+            lines.append("  to mend it: " + remedy.replace("\n", "\n    "))
+        return "\n".join(lines)
 
 
 class InteractionNotFoundAsException(InteractionNotFound, Exception):

@@ -1,4 +1,4 @@
-"""Framing of streamed bodies: server-sent events and newline-delimited JSON, as exact slices of the bytes.
+"""Framing of streams (server-sent events, newline-delimited JSON, AWS frames, arrays), as exact slices of the bytes.
 
 Lines are found in the bytes and decoded afterwards, so neither a chunk border inside a character nor a character that
 Unicode calls a line end (U+0085, U+2028) can break one.
@@ -12,10 +12,14 @@ import json
 import re
 from dataclasses import dataclass
 
+from onetake.arraystream import Elements, starts_array
+from onetake.eventstream import frames, starts_frame
 from onetake.model import Headers, Response, header
 
 SSE = "sse"
 NDJSON = "ndjson"
+EVENTSTREAM = "eventstream"
+ARRAY = "array"
 
 _TYPES = {
     "text/event-stream": SSE,
@@ -26,7 +30,9 @@ _TYPES = {
     "application/x-jsonl": NDJSON,
     "application/jsonlines": NDJSON,
     "application/x-jsonlines": NDJSON,
+    "application/vnd.amazon.eventstream": EVENTSTREAM,
 }
+_NO_TEXT = ("audio/", "image/", "video/")
 _BOM = b"\xef\xbb\xbf"
 _SSE_START = re.compile(rb"(?:\xef\xbb\xbf)?[\r\n]*(?:data:|event:|:)")
 _LINE_END = {SSE: re.compile(rb"\r\n|\n|\r(?=[^\n])"), NDJSON: re.compile(rb"\n")}
@@ -38,13 +44,15 @@ _LAST_LINE_END = re.compile(rb"\r\n|\n|\r")
 class Event:
     """One event of a stream.
 
-    `raw` are its exact bytes, its blank line included, so that joining all of them (and the rest) gives the body.
+    `raw` are its exact bytes, its blank line included, so that joining all of them (and the rest) gives the body. Of an
+    AWS event stream it is one frame, of an array one element with what stands before it.
     """
 
     name: str
-    """The `event:` field; empty where there is none, and in NDJSON."""
+    """The `event:` field, of a frame the type of its event, exception or error; empty where there is none."""
     data: str
-    """The `data:` lines joined by LF, or the NDJSON line; undecodable bytes are kept as surrogate escapes."""
+    """The `data:` lines joined by LF, the NDJSON line, what a frame says, or the element; undecodable bytes are kept as
+    surrogate escapes."""
     raw: bytes
 
 
@@ -54,7 +62,7 @@ class Splitter:
     Comments, blank lines and blocks without data are no events: their bytes lead the `raw` of the next one.
 
     Args:
-        framing: `sse` or `ndjson`.
+        framing: `sse`, `ndjson`, `eventstream` or `array`.
     """
 
     def __init__(self, framing: str) -> None:
@@ -64,6 +72,8 @@ class Splitter:
         self._first = True
         self._name = b""
         self._data: list[bytes] = []
+        self._elements = Elements()
+        self._gone = 0
 
     @property
     def rest(self) -> bytes:
@@ -73,14 +83,18 @@ class Splitter:
     def feed(self, chunk: bytes) -> list[Event]:
         """Return the events that *chunk* completes. A CR that may be half a line end waits for the next byte."""
         self._bytes += chunk
-        return self._split(_LINE_END[self._framing])
+        if self._framing == ARRAY:
+            return self._array(chunk)
+        return self._frames() if self._framing == EVENTSTREAM else self._split(_LINE_END[self._framing])
 
     def close(self) -> list[Event]:
         """Return the events that only the end of the body completes: none or one.
 
         That is an event whose blank line is a lone CR, or one that lacks its blank line (in NDJSON its LF) though its
-        data is whole: JSON, or `[DONE]`.
+        data is whole: JSON, or `[DONE]`. A frame or an element that lacks a byte is none.
         """
+        if self._framing in (EVENTSTREAM, ARRAY):
+            return []
         if self._framing == SSE:
             return self._split(_LAST_LINE_END) or self._unended()
         line = bytes(self._bytes[self._line :])
@@ -111,6 +125,20 @@ class Splitter:
         self._line -= start
         # A line end never straddles this place: a last CR is looked at again.
         self._scanned = max(self._line, len(self._bytes) - 1)
+        return found
+
+    def _frames(self) -> list[Event]:
+        found = [Event(frame.name, _text(frame.said), frame.raw) for frame in frames(self._bytes)]
+        del self._bytes[: sum(len(event.raw) for event in found)]
+        return found
+
+    def _array(self, chunk: bytes) -> list[Event]:
+        found = []
+        for start, end in self._elements.feed(chunk):
+            raw = bytes(self._bytes[: end - self._gone])
+            found.append(Event("", _text(raw[start - self._gone :]), raw))
+            del self._bytes[: len(raw)]
+            self._gone = end
         return found
 
     def _sse_line(self, line: bytes) -> tuple[str, str] | None:
@@ -150,17 +178,28 @@ def framing(response_headers: Headers, body_start: bytes) -> str | None:
         response_headers: The response's headers; a stream's content-type decides, unless a content-encoding that was
             not undone says that the bytes are something else.
         body_start: The first bytes of the body, 64 where there are as many. Proxies send event streams as
-            `application/json` or without a type, so a body that starts as one counts as one.
+            `application/json` or without a type, and an array that streams has that type too, so a body that starts as
+            one counts as one.
 
     Returns:
-        `sse`, `ndjson`, or None for a body that is no stream (or none that shows yet).
+        `sse`, `ndjson`, `eventstream`, `array`, or None for a body that is no stream (or none that shows yet).
     """
     encoded = (header(response_headers, "content-encoding") or "identity").strip().lower() != "identity"
     declared = (header(response_headers, "content-type") or "").partition(";")[0].strip().lower()
     by_type = None if encoded else _TYPES.get(declared)
-    if by_type == SSE and body_start.lstrip()[:1] in (b"{", b"["):
+    if by_type in (SSE, EVENTSTREAM) and body_start.lstrip()[:1] in (b"{", b"["):
         return None  # an error object under a stream's type
-    return by_type or (SSE if _SSE_START.match(body_start) else None)
+    if declared.startswith(_NO_TEXT):
+        return None  # raw sound may begin with any byte
+    return by_type or _by_start(body_start)
+
+
+def _by_start(body_start: bytes) -> str | None:
+    if _SSE_START.match(body_start):
+        return SSE
+    if starts_frame(body_start):
+        return EVENTSTREAM
+    return ARRAY if starts_array(body_start) else None
 
 
 def events(response: Response) -> list[Event]:

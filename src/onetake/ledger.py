@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from threading import RLock
+from typing import Protocol
 
+from onetake import forking
 from onetake.errors import ContractError, Refusal, UsageError
 from onetake.handled import was_handled
 
@@ -18,21 +20,47 @@ class Expected:
         self.refusals: tuple[Refusal, ...] = ()
 
 
-class Ledger:
-    """One session's refusals, in the order in which they were said."""
+class Book(Protocol):
+    """What carries refusals from child processes to the one that opened the session."""
 
-    def __init__(self) -> None:
+    def tell(self, refusal: Refusal) -> None:
+        """Write a refusal down, if this process is a child."""
+
+    def settled(self, refusals: Iterable[Refusal]) -> None:
+        """Write down that refusals which were told were expected or handled after all."""
+
+    def told(self) -> tuple[list[Refusal], list[Refusal]]:
+        """Return what children wrote since this was last asked: refusals, and those of all that are settled."""
+
+
+class Ledger:
+    """One session's refusals, in the order in which they were said; those of its child processes too.
+
+    Args:
+        book: Where its child processes write theirs.
+    """
+
+    def __init__(self, book: Book | None = None) -> None:
         self.softly = False
         """True while refusals must be `Exception`s: pytest's teardown stops at any other error."""
         self._lines: list[Refusal] = []
         self._notes: dict[str, None] = {}
         self._acknowledged: set[int] = set()
+        self._childrens: set[int] = set()
+        self._book = book
         self._lock = RLock()  # re-entrant: a stream that is dropped may end in the garbage collector, anywhere
+        forking.remember(self)
+
+    def renew(self) -> None:
+        """Free the lock in a forked child."""
+        self._lock = RLock()
 
     def write(self, refusal: Refusal) -> None:
         """Note a refusal and say it at once: whatever the program does with the error, a person can read it."""
         with self._lock:
             self._lines.append(refusal)
+            if self._book is not None:
+                self._book.tell(refusal)
         self._print(str(refusal))
 
     def say(self, text: str) -> None:
@@ -44,7 +72,7 @@ class Ledger:
     def _print(self, text: str) -> None:
         """Print on standard error, if there is one."""
         # A late thread may find it closed; what it was about to raise says the same.
-        with suppress(OSError, ValueError):
+        with suppress(OSError, ValueError), forking.unforked():
             if sys.stderr is not None:
                 print(f"onetake: {text}", file=sys.stderr, flush=True)  # noqa: T201 - the one place that talks
 
@@ -52,6 +80,7 @@ class Ledger:
     def all(self) -> tuple[Refusal, ...]:
         """Every refusal."""
         with self._lock:
+            self._ask_children()
             return tuple(self._lines)
 
     @property
@@ -64,13 +93,31 @@ class Ledger:
     def open(self) -> tuple[Refusal, ...]:
         """The refusals that nobody acknowledged; a `ContractError` that the program caught by its name is none."""
         with self._lock:
+            self._ask_children()
             left = [line for line in self._lines if id(line) not in self._acknowledged]
-        return tuple(line for line in left if not (isinstance(line, ContractError) and was_handled(line)))
+        return tuple(line for line in left if not self._was_handled(line))
 
     def acknowledge(self, refusals: tuple[Refusal, ...]) -> None:
         """Count refusals as expected."""
         with self._lock:
             self._acknowledged.update(id(refusal) for refusal in refusals)
+            if self._book is not None:
+                self._book.settled(refusals)
+
+    def tell_handled(self) -> None:
+        """Tell the session's own process, at the end of a child, which of its refusals the program handled."""
+        if self._book is not None:
+            self._book.settled(line for line in self.all if self._was_handled(line))
+
+    def _ask_children(self) -> None:
+        told, settled = self._book.told() if self._book is not None else ([], [])
+        self._lines += told
+        self._childrens.update(id(refusal) for refusal in told)
+        self._acknowledged.update(id(refusal) for refusal in settled)
+
+    def _was_handled(self, line: Refusal) -> bool:
+        """Tell whether the program handled an answer's refusal; only its own process can."""
+        return isinstance(line, ContractError) and id(line) not in self._childrens and was_handled(line)
 
     @contextmanager
     def expecting(self, kind: type[Refusal] = Refusal) -> Iterator[Expected]:
@@ -106,4 +153,9 @@ def _is_made_of(error: BaseException, refusals: tuple[Refusal, ...]) -> bool:
     """Tell whether an error is one of the refusals, or a task group's collection of nothing else."""
     if isinstance(error, BaseExceptionGroup):
         return all(_is_made_of(member, refusals) for member in error.exceptions)
-    return error in refusals
+    return any(is_same(error, refusal) for refusal in refusals)
+
+
+def is_same(error: BaseException, refusal: Refusal) -> bool:
+    """Tell whether an error is a refusal, or the copy of one that came from another process."""
+    return error is refusal or (type(error) is type(refusal) and str(error) == str(refusal))

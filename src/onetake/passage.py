@@ -6,6 +6,7 @@ import sys
 from contextlib import suppress
 from threading import Lock, Thread
 
+from onetake import forking
 from onetake.engine import Engine
 from onetake.errors import OnetakeError, Refusal
 from onetake.model import Response
@@ -30,6 +31,11 @@ class Passage:
         """The response as it came, once the call was judged."""
         self.response: Response | None = None
         """The response for the caller: under `repeats="same"` it may be the one that another call added first."""
+        forking.remember(self)
+
+    def renew(self) -> None:
+        """Free the lock in a forked child."""
+        self._lock = Lock()
 
     @property
     def over(self) -> bool:

@@ -11,8 +11,29 @@ from threading import RLock
 from types import ModuleType
 from typing import Any
 
-_BUILT_IN = {"httpx": "onetake.adapters.httpx", "httpx2": "onetake.adapters.httpx"}
+from onetake import forking
+
+_BUILT_IN = {
+    "aiohttp": "onetake.adapters.aiohttp",
+    "dspy._vendor.lm15.transports": "onetake.adapters.lm15",
+    "http.client": "onetake.adapters.http_client",
+    "httpx": "onetake.adapters.httpx",
+    "httpx2": "onetake.adapters.httpx",
+    "lm15.transports": "onetake.adapters.lm15",
+    "urllib3": "onetake.adapters.urllib3",
+    "urllib3_future": "onetake.adapters.urllib3_future",
+}
+_DOORS = dict.fromkeys(("os", "subprocess", "multiprocessing.spawn"), "onetake.starting")
+"""Where a program starts processes; patched by the same import hook, so that none of it is imported for nothing."""
 _lock = RLock()
+
+
+def _renew() -> None:
+    global _lock
+    _lock = RLock()
+
+
+forking.in_children(_renew)
 
 
 @cache
@@ -21,7 +42,7 @@ def _adapters() -> dict[str, str]:
     from importlib import metadata
 
     points = metadata.entry_points(group="onetake.adapters")
-    return _BUILT_IN | {point.name: point.value for point in points}
+    return _DOORS | _BUILT_IN | {point.name: point.value for point in points}
 
 
 def install() -> None:

@@ -1,4 +1,4 @@
-"""Other tools that answer for a client in tests: respx, pytest-httpx. Of two on one client one wins unseen."""
+"""Other tools that answer for a client in tests: respx, pytest-httpx, aioresponses. Of two one wins unseen."""
 
 from __future__ import annotations
 
@@ -11,12 +11,27 @@ from onetake.errors import InteractionNotFound
 from onetake.model import Request
 from onetake.steps import Policy
 
-_TOOLS = {"pytest_httpx": "pytest-httpx"}
+_TOOLS = {
+    "pytest_httpx": "pytest-httpx",
+    "responses": "responses",
+    "requests_mock": "requests-mock",
+    "aioresponses": "aioresponses",
+}
 
 
 def over(hook: Callable[..., Any]) -> str:
     """Name the mocking tool that a client's method belongs to now; empty for any other, which calls what it wraps."""
-    return _TOOLS.get(str(getattr(hook, "__module__", "")).partition(".")[0], "")
+    mock = getattr(hook, "mock", None)  # of unittest: it bears the names of what it stands for
+    owner = getattr(mock, "side_effect", None) or hook
+    return _TOOLS.get(str(getattr(owner, "__module__", "")).partition(".")[0], "")
+
+
+def on_requests() -> str:
+    """Name the mocking tool that answers for requests just now, above the client below it; empty where none does."""
+    requests = sys.modules.get("requests")
+    if requests is None:
+        return ""
+    return over(requests.adapters.HTTPAdapter.send) or over(requests.Session.send)
 
 
 def respx_on(client: str) -> str:

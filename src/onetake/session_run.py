@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from onetake import active, dummies, patching
+import os
+from pathlib import Path
+
+from onetake import active, children, dummies, guard_sockets, patching
 from onetake.aside import AsideStore, aside, clear, elsewhere, hide, place_of
 from onetake.cassette import Cassette, SecretLeftError
+from onetake.child_book import ChildBook
 from onetake.decide import reads_nothing, records, replaces_everything
 from onetake.engine import Engine
 from onetake.errors import AdapterError, StoreError
-from onetake.ledger import Ledger
+from onetake.ledger import Ledger, is_same
 from onetake.model import Entry, Mode
 from onetake.options import Options, cassette_folder, policy_of, said
 from onetake.session import Session
@@ -27,6 +31,7 @@ class SessionRun:
         test: The test's id; its entries wait aside until it has passed.
         node: The test as its runner is told it from the current folder, for the remedies.
         owned: True where the cassette is this test's alone, so that what the test does not ask for is nobody's.
+        inherited: In a process that was started under an open session, that session's seed, and where its refusals go.
     """
 
     def __init__(
@@ -38,6 +43,7 @@ class SessionRun:
         *,
         node: str = "",
         owned: bool = False,
+        inherited: tuple[str, Path] | None = None,
     ) -> None:
         policy = policy_of(options, settings, default, test, node)
         folder = cassette_folder(options.name, settings.root, policy.scrubber)
@@ -49,7 +55,7 @@ class SessionRun:
         self._records = records(policy.mode)
         self._sealed = not self._records and not reads_nothing(policy.mode)
         store = DirectoryStore(folder, place_of(folder, settings.root))
-        self._cassette = Cassette(store, pending, resume=self._records)
+        self._cassette = Cassette(store, pending, resume=self._records and inherited is None)
         self._trash = AsideStore(settings.root, "trash", folder) if owned else None
         # A file of its own in the cassette's folder there: one cassette may lie inside another.
         self._marker = aside(settings.root, "making", folder) / "begun"
@@ -58,7 +64,11 @@ class SessionRun:
         self._before = {(key[:16], ordinal) for key, ordinal in store.names()} if self._records else set()
         self.fails: bool = said("refusals", options.refusals, settings.refusals) == "fail"
         """True where a refusal that nobody expected or handled fails the test, False where it is only listed."""
-        self.ledger = Ledger()
+        told = inherited[1] if inherited else settings.root / ".onetake" / "children" / os.urandom(8).hex()
+        self._book = ChildBook(told, settings.root, reads=inherited is None, notes=self._records)
+        refusals = "fail" if self.fails else "report"
+        self._seed = inherited[0] if inherited else children.seed_of(options, policy, folder, told, refusals)
+        self.ledger = Ledger(self._book)
         """The book of its refusals, which outlives it: a call may still come after its end."""
         self._engine = Engine(
             policy,
@@ -80,14 +90,18 @@ class SessionRun:
             ambient: True where threads that are started in a context bound to none belong to it too.
         """
         patching.install()
+        guard_sockets.install()
         dummies.begin(sealed=self._sealed)
         self._scope = active.enter(self._engine, ambient=ambient)
+        children.begin(self._engine, self._seed)
         return self._scope
 
     def close(self) -> None:
         """End: a call that still comes under this session is refused in its name."""
         if self._scope is not None:
             active.leave(self._scope)
+            children.end()
+            self._book.close()
             dummies.end(sealed=self._sealed)
             self._scope = None
 
@@ -103,6 +117,7 @@ class SessionRun:
             AdapterError: No call came here, and a tool that answers for a client is active beside us.
         """
         left = self.ledger.open
+        self._book.remove()
         if error is None and not left:
             self._check_rival()
             self._end_making()
@@ -110,7 +125,7 @@ class SessionRun:
             return
         if error is None:
             raise self._engine.in_callers_form(left[0])
-        if not any(part in left for part in family(error)):
+        if not any(is_same(part, one) for part in family(error) for one in left):
             error.add_note(f"onetake refused {len(left)} call{'s' if len(left) != 1 else ''}; the first: {left[0]}")
 
     @property
@@ -129,6 +144,7 @@ class SessionRun:
         Raises:
             StoreError: One could not be written; it and those after it still wait.
         """
+        self._engine.recorded.extend(self._cassette.take_over())
         try:
             return tuple(self._cassette.promote())
         except SecretLeftError as error:
@@ -153,12 +169,14 @@ class SessionRun:
         """Move to the trash what a test that passed leaves without use: only in a cassette that is this test's alone.
 
         That is what its earlier, failed runs left waiting and it did not ask for; and, where every request is asked
-        anew, the entries that it did not ask for.
+        anew, the entries that it did not ask for; not where child processes asked too, of which only the answers are
+        known.
         """
         if self._trash is None or not self._records:
             return
         touched = self._engine.asked | {(entry.key, entry.ordinal) for entry in self._engine.recorded}
-        self._cassette.retire(touched, self._trash, entries=replaces_everything(self._engine.policy.mode))
+        entries = replaces_everything(self._engine.policy.mode) and not self._book.anyone_came
+        self._cassette.retire(touched, self._trash, entries=entries)
 
     def _mark(self) -> None:
         """Note, before the first entry is written, that the cassette is being made, so that a killed run can go on."""
@@ -181,7 +199,7 @@ class SessionRun:
             )
 
     def _end_making(self) -> None:
-        if self._records and self._being_made:
+        if self._records and self._being_made and not self._book.is_child:
             self._marker.unlink(missing_ok=True)
 
 

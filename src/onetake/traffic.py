@@ -155,7 +155,10 @@ class Traffic:
         self._ignore = _compile("ignore", ignore)
         self._quiet = _compile("quiet", quiet)
         self._exact = _compile("ignore", [pattern for pattern in (*ignore, *quiet) if _is_exact(pattern)])
+        said = ((Route.IGNORED, ignore), (Route.INTERACTION, hosts), (Route.QUIET, quiet))
+        self._alone = [*((route, *_hosts_alone(patterns)) for route, patterns in said), (Route.QUIET, *_BUILT_IN_ALONE)]
         self._known = lru_cache(maxsize=1024)(self._verdict)
+        self._known_alone = lru_cache(maxsize=1024)(self._connection)
 
     def verdict(self, method: str, url: str) -> Route:
         """Say what a request is.
@@ -168,6 +171,26 @@ class Traffic:
             The route; a URL that cannot be read is an interaction, so that nothing slips out through it.
         """
         return self._known(method, url)
+
+    def connection(self, host: str, port: int | None) -> Route | None:
+        """Say what a connection is, of which neither method nor path is known.
+
+        Args:
+            host: A name or an address, in lower case, without brackets.
+            port: None where it is not known: then that of a pattern does not count, unless it is one of `hosts`.
+
+        Returns:
+            The route by the first pattern without a path that fits; `LOCAL` for other loopback; else None.
+        """
+        return self._known_alone(host, port)
+
+    def _connection(self, host: str, port: int | None) -> Route | None:
+        host = f"[{host}]" if ":" in host else host
+        for route, with_port, without in self._alone:
+            pattern = without if port is None and route is not Route.INTERACTION else with_port
+            if pattern.fullmatch(f"{host}:{port or 0}/"):
+                return route
+        return Route.LOCAL if _LOOPBACK.fullmatch(host) else None
 
     def warning(self, method: str, url: str) -> str:
         """Return what to say of a request that passes untouched and speaks a known dialect, empty for others.
@@ -202,6 +225,13 @@ class Traffic:
         else:
             return Route.INTERACTION
         return apart if dialects.find(method, url) is None else Route.INTERACTION
+
+
+def _hosts_alone(patterns: Iterable[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Make two expressions of the patterns that name a host and no path: as they are, and whatever their port."""
+    alone = [pattern for pattern in patterns if "/" not in pattern]
+    hosts = [re.sub(r":\d+$", "", pattern) for pattern in alone]
+    return _compile("hosts", alone), _compile("hosts", [host for host in hosts if host.strip("*.")])
 
 
 @lru_cache(maxsize=512)
@@ -258,3 +288,4 @@ def _complaint(pattern: str) -> str:
 
 
 _BUILT_IN = _compile("quiet", [pattern for _, patterns in QUIET for pattern in patterns])
+_BUILT_IN_ALONE = _hosts_alone([pattern for _, patterns in QUIET for pattern in patterns])

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock, RLock
 
+from onetake import forking
 from onetake.steps import Flow, Live
 
 
@@ -33,6 +34,12 @@ class Turn:
         self._lock = RLock()  # re-entrant: a stream that is dropped may end in the garbage collector, anywhere
         self._writing = Lock()
         self._done = False
+        forking.remember(self)
+
+    def renew(self) -> None:
+        """Let go, in a forked child, of what other threads hold: their calls are the parent's."""
+        self._lock, self._writing = RLock(), Lock()
+        self._held, self._flight = set(), None
 
     @property
     def done(self) -> bool:

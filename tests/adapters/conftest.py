@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from contextlib import contextmanager
 
 import httpx
@@ -44,3 +45,18 @@ def url(provider):
 def body():
     """Make a chat request's body: `body(text, **more)`."""
     return lambda text, **more: {"model": "m", "messages": [{"role": "user", "content": text}], **more}
+
+
+@pytest.fixture
+def host(provider):
+    """The provider as a pattern of `hosts`, for what is of no known dialect."""
+    return provider.url.removeprefix("http://")
+
+
+@pytest.fixture
+def nothing_unclosed(caplog):
+    """Check that the test leaves no connection, response or session of aiohttp open: it says so to the loop's log."""
+    yield
+    gc.collect()
+    said = [record.getMessage() for record in caplog.get_records("call") if record.name == "asyncio"]
+    assert [line for line in said if "nclosed" in line or "never" in line] == []

@@ -82,8 +82,9 @@ def test_json_answers_are_compared_inside(run, store, make_entry):
     assert paths_of(json.loads(run("diff", a, b, "--json")[1])["answer"]) == ["$.choices[0].text$.level"]
 
 
-def test_what_no_dialect_reads_is_compared_by_its_body(run, store, make_entry):
-    bare = {"answer": None, "dialect": None}
+@pytest.mark.parametrize("answer", [None, Answer()])
+def test_what_holds_no_choice_is_compared_by_its_body(run, store, make_entry, answer):
+    bare = {"answer": answer, "dialect": None}
     a, b = store(
         replace(make_entry("one", body=b'{"x": 1}'), **bare), replace(make_entry("two", body=b'{"x": 2}'), **bare)
     )

@@ -58,9 +58,10 @@ def test_an_answer_of_no_known_dialect_is_shown_as_a_response(run, store, make_e
     assert "plain words" in out
 
 
-def test_bytes_that_are_no_text_are_told_by_length_and_digest(run, store, make_entry):
+@pytest.mark.parametrize("answer", [None, Answer()])
+def test_bytes_that_are_no_text_are_told_by_length_and_digest(run, store, make_entry, answer):
     entry = make_entry()
-    entry = replace(entry, response=Response(200, (("content-type", "audio/wav"),), b"\xff\x00" * 5), answer=None)
+    entry = replace(entry, response=Response(200, (("content-type", "audio/wav"),), b"\xff\x00" * 5), answer=answer)
     (path,) = store(entry)
     digest = sha256(b"\xff\x00" * 5).hexdigest()
     assert f'{{"bytes": 10, "sha256": "{digest}"}}' in run("show", path)[1]

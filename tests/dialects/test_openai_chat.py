@@ -3,8 +3,9 @@ import json
 import pytest
 
 from onetake import strictjson
-from onetake.dialects import Promise, Reading, openai_chat
+from onetake.dialects import Promise, Reading
 from onetake.dialects.openai_chat import DIALECT
+from onetake.dialects.openai_family import FAILED_FINISH
 from onetake.events import events, framing
 from onetake.model import Answer, Choice, Request, Response, ToolCall
 from onetake.testing.dialects import DialectCase, DialectConformance
@@ -276,6 +277,11 @@ class TestOpenAIChat(DialectConformance):
         ("POST", "https://x.openai.azure.com/openai/deployments/gpt-4o/chat/completions?api-version=2024-06-01"),
         ("POST", "http://localhost:11434/v1/chat/completions"),
         ("POST", "https://api.groq.com/openai/v1/chat/completions/"),
+        ("POST", "https://x.openai.azure.com/openai/v1/chat/completions"),
+        ("POST", "https://x.services.ai.azure.com/models/chat/completions?api-version=2024-05-01-preview"),
+        ("POST", "https://api.mistral.ai/v1/fim/completions"),
+        ("POST", "https://api.mistral.ai/v1/agents/completions"),
+        ("POST", "http://127.0.0.1:8080/chat/completions"),
     )
     silent = (
         ("GET", URL),
@@ -338,8 +344,62 @@ def test_an_empty_event_stream_is_not_finished():
 def test_finish_words_are_the_sdks():
     typed = pytest.importorskip("openai.types.chat.chat_completion").Choice
     words = set(typed.model_fields["finish_reason"].annotation.__args__)
-    assert words >= {"length"} | openai_chat.REFUSAL_FINISH
     assert {word for word in words if DIALECT.is_length(Choice(finish=word))} == {"length"}
+    assert {word for word in words if DIALECT.is_refusal(Choice(finish=word))} == {"content_filter"}
+    assert not words & FAILED_FINISH
+
+
+@pytest.mark.parametrize("finish", ["error", "insufficient_system_resource", "network_error"])
+def test_a_choice_that_the_provider_gave_up_is_an_error(finish):
+    whole = completion({"message": {"content": "Hel"}, "finish_reason": finish})
+    expected = reading(Choice("Hel", finish=finish), error=finish)
+    assert DIALECT.read(asking(), whole) == expected
+    assert DIALECT.read(asking(), stream(delta(content="Hel"), delta(finish=finish))) == expected
+
+
+def test_azure_notes_on_content_change_nothing():
+    filtered = {"hate": {"filtered": False, "severity": "safe"}}
+    streamed = stream(
+        {"model": "", "choices": [], "prompt_filter_results": [{"prompt_index": 0, "content_filter_results": {}}]},
+        delta(role="assistant", content=""),
+        delta(content="Hello"),
+        delta(finish="stop"),
+        # With the asynchronous filter, what it found comes behind the end, without a delta.
+        {
+            "model": "",
+            "choices": [
+                {"index": 0, "finish_reason": None, "content_filter_offsets": {"start_offset": 44}}
+                | {"content_filter_results": filtered}
+            ],
+        },
+        {"choices": [], "usage": USAGE},
+    )
+    assert DIALECT.read(asking(), streamed) == reading(Choice("Hello", finish="stop"), input_tokens=9, output_tokens=3)
+
+
+def test_openrouter_comments_and_native_words_change_nothing():
+    said = stream(
+        delta(content="Hi"), {"choices": [delta(finish="stop")["choices"][0] | {"native_finish_reason": "X"}]}
+    )
+    body = b": OPENROUTER PROCESSING\n\n" + said.body.replace(b"\n\n", b"\n\n: OPENROUTER PROCESSING\n\n", 1)
+    assert DIALECT.read(asking(), Response(200, SSE, body)) == reading(Choice("Hi", finish="stop"))
+
+
+def test_an_error_beside_a_finish_is_what_it_says():
+    failing = delta(finish="error") | {"error": {"code": 502, "message": "Provider disconnected"}}
+    assert DIALECT.read(asking(), stream(delta(content="Hel"), failing)).error == "Provider disconnected"
+
+
+def test_what_a_voice_said_is_the_text():
+    audio = {"id": "a", "data": "AAAA", "transcript": "Hello there"}
+    expected = reading(Choice("Hello there", finish="stop"))
+    assert DIALECT.read(asking(), completion({"message": {"audio": audio}, "finish_reason": "stop"})) == expected
+    pieces = (
+        delta(audio={"transcript": "Hello "}),
+        delta(audio={"data": "AAAA"}),
+        delta(audio={"transcript": "there"}),
+    )
+    assert DIALECT.read(asking(), stream(*pieces, delta(finish="stop"))) == expected
 
 
 def test_the_sdk_puts_streams_together_in_the_same_way():

@@ -73,6 +73,8 @@ def test_a_body_has_its_form_and_comes_back(data, content_type, form):
         (b"{\n}\n{\n}", "", None),
         (aws_frame(b"{}"), "application/vnd.amazon.eventstream", "eventstream"),
         (aws_frame(b"{}") * 2, "", "eventstream"),
+        (b'[{\n  "candidates": [{"index": 0}]\n}\n,\r\n{"usageMetadata": {}}\n]', "application/json", "json"),
+        (b'[{"embedding": [1]}]', "application/json", None),
         (b"\x00\x00\x00\x12" + bytes(20), "", None),
         (b"short", "", None),
     ],

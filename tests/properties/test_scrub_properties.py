@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, urlencode
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onetake.eventstream import framed, frames, headers
 from onetake.model import Request, Response
 from onetake.scrub import Scrubber, scan
 
@@ -99,6 +100,26 @@ def test_streams_stay_streams_wherever_a_secret_is_cut(text, cuts, kind):
     after = json.loads(once.body) if kind == "array" else [json.loads(line) for line in lines if line]
     assert [sorted(event) for event in after] == [["delta", "index"]] * len(events)
     assert after[-1]["delta"]["text"] == "."
+
+
+@given(hiding, st.lists(st.integers(0, 80), max_size=6), st.booleans(), st.binary(max_size=9))
+def test_frames_stay_frames_wherever_a_secret_is_cut(text, cuts, wrapped, more):
+    places = sorted({min(cut, len(text)) for cut in cuts} | {0, len(text)})
+    deltas = [text[start:end] for start, end in pairwise(places)] + ["."]
+    said = [json.dumps({"index": 0, "delta": {"text": delta}}) for delta in deltas]
+    if wrapped:
+        said = [json.dumps({"bytes": base64.b64encode(each.encode()).decode(), "p": "abc"}) for each in said]
+    head = headers({":event-type": "chunk" if wrapped else "contentBlockDelta", ":message-type": "event"})
+    body = b"".join(framed(head, each.encode()) for each in said)
+    response = Response(200, (("content-type", "application/vnd.amazon.eventstream"),), body + more)
+    once = Scrubber().begin().response(response)
+    assert Scrubber().begin().response(once) is once
+    assert scan(response.body) and scan(once.body) == []
+    after = list(frames(once.body))
+    assert b"".join(frame.raw for frame in after) + more == once.body
+    assert [frame.head for frame in after] == [head] * len(said)
+    assert [sorted(json.loads(frame.said)) for frame in after] == [["delta", "index"]] * len(said)
+    assert after[-1].raw == framed(head, said[-1].encode())
 
 
 @given(st.lists(st.tuples(st.sampled_from(["q", "note"]), words | hiding), max_size=4), secrets, words)

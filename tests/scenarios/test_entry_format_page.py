@@ -9,6 +9,7 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -139,7 +140,8 @@ def embedding():
         "usage": {"total_tokens": 2},
     }
     response = Response(200, JSON, json.dumps(body, indent=2).encode() + b"\n")
-    return entry(request, response, model="text-embedding-3-small", dialect=None, metrics={"latency_ms": 120})
+    made = entry(request, response, model="text-embedding-3-small", metrics={"latency_ms": 120})
+    return replace(made, dialect="openai-embeddings/1", answer=Answer())
 
 
 def image_in_request():
@@ -163,7 +165,7 @@ def multipart_upload():
     head = (("content-type", "multipart/form-data; boundary=7d1f"),)
     request = Request("POST", f"{OPENAI}/files", head, "\r\n".join(lines).encode())
     response = Response(200, JSON, b'{"id": "file-4Zk", "bytes": 38, "filename": "rows.csv"}')
-    return entry(request, response, dialect=None, metrics={"latency_ms": 300})
+    return replace(entry(request, response, metrics={"latency_ms": 300}), dialect="openai-files/1", answer=Answer())
 
 
 def web_page():

@@ -1,12 +1,15 @@
 """Every kind of body: what is found in it, and that nothing else moves."""
 
+import base64
 import json
 
 import pytest
 
+from onetake.eventstream import framed, frames, headers
 from onetake.scrub.bodies import chunk_edits, chunks, decode
 from onetake.scrub.finder import Finder
 from onetake.scrub.lanes import Search
+from onetake.testing.provider import bedrock_frame
 
 KEY = "sk-" + "proj-Ab1Cd2Ef3Gh4Ij5Kl6Mn7Op8"
 
@@ -136,7 +139,43 @@ def test_binary_bodies_are_never_edited(body):
     assert chunks(body, "application/octet-stream") == []
 
 
-def test_br_069_checksummed_frames_are_never_edited():
+def delta(text):
+    return bedrock_frame("contentBlockDelta", {"contentBlockIndex": 0, "delta": {"text": text}})
+
+
+def wrapped(text):
+    data = json.dumps({"delta": {"text": text}}).encode()
+    return framed(headers({":event-type": "chunk"}), b'{ "bytes" : "' + base64.b64encode(data) + b'", "p": "ab"}')
+
+
+@pytest.mark.parametrize("frame", [delta, wrapped])
+def test_br_069_changed_frames_are_made_again_with_lengths_and_checksums_that_fit(frame):
+    body = frame("plain") + frame(f"a {KEY} b") + frame("say " + KEY[:9]) + frame(KEY[9:] + " ok")
+    after, places = edited(body, "application/vnd.amazon.eventstream")
+    before = [each.headers for each in frames(body)]
+    assert [each.headers for each in frames(after)] == before
+    assert [json.loads(each.said)["delta"]["text"] for each in frames(after)] == [
+        *("plain", "a <openai key> b"),
+        *("say <openai key>", " ok"),
+    ]
+    assert sum(len(each.raw) for each in frames(after)) == len(after)
+    assert places == ["$.delta.text"] * 3
+    assert edited(after, "application/vnd.amazon.eventstream") == (after, [])
+
+
+def test_frames_are_known_by_their_bytes_and_what_is_no_text_in_them_is_left():
+    binary = framed(headers({":event-type": "a"}), b"\xff" + KEY.encode())
+    nul = framed(headers({":event-type": "b"}), b"\0" + KEY.encode())
+    body = binary + delta(KEY) + nul
+    after, places = edited(body, "")
+    assert [each.raw for each in frames(after)][::2] == [binary, nul]
+    assert places == ["$.delta.text"]
+
+
+def test_a_damaged_frame_and_all_behind_it_is_never_edited():
+    damaged = delta(KEY)[:-1] + b"?"
+    body = delta("a") + damaged + delta(KEY)
+    assert edited(body, "application/vnd.amazon.eventstream") == (body, [])
     assert chunks(f"frame {KEY}".encode(), "application/vnd.amazon.eventstream") == []
 
 

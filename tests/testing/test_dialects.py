@@ -143,3 +143,15 @@ def test_rows_go_to_the_tests_that_name_them():
         suite.pytest_generate_tests(metafunc)
     both = [("text", CASE), ("no stream", streamless)]
     assert [each.rows for each in asked] == [{"case": both}, {"whole": both}, {"stream": [("text", CASE)]}, {}]
+
+
+def test_what_comes_behind_the_terminal_event_must_be_said():
+    suite, late = Suite(), replace(CASE, after=1)
+    suite.dialect = EndsAtTheFinish()
+    suite.test_the_terminal_event_is_the_last(late)
+    suite.test_no_cut_stream_is_terminal(late)
+    with pytest.raises(AssertionError):
+        suite.test_the_terminal_event_is_the_last(CASE)
+    suite.dialect = OpenAIChat()
+    with pytest.raises(AssertionError):
+        suite.test_the_terminal_event_is_the_last(late)

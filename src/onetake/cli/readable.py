@@ -25,8 +25,8 @@ def entry_data(entry: Entry) -> dict[str, Any]:
 
 
 def answer_data(entry: Entry) -> Any:
-    """Return what was answered, to be compared: status and choices; where no dialect read it, status and body."""
-    if entry.answer is None:
+    """Return what was answered, to be compared: status and choices; where no dialect finds any, status and body."""
+    if entry.answer is None or not entry.answer.choices:
         return {"status": entry.response.status, "body": _value(entry.response.body)}
     said: dict[str, Any] = asdict(entry.answer)
     return {"status": entry.response.status, **said}

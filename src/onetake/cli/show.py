@@ -72,7 +72,7 @@ def _origin(entry: Entry) -> Iterator[tuple[str, str]]:
 
 
 def _rest(entry: Entry) -> Iterator[tuple[str, str]]:
-    if entry.answer is None:
+    if entry.answer is None or not entry.answer.choices:
         yield "response", response_text(entry.response)
     yield "violations", "\n".join(map(str, entry.violations))
     yield "request", request_text(entry.request)

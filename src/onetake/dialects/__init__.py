@@ -18,6 +18,7 @@ from onetake.model import Answer, Choice, Request, Response
 class Reading:
     """What a dialect finds in a response.
 
+    `answer` is None where the body holds none of this API; one without choices holds no text: vectors, sound, a file.
     `error` is the text of an error object under 2xx or of an error event; `terminal` is False for a stream that has
     not reached its terminal event (always True for a body that is no stream).
     """
@@ -83,18 +84,48 @@ class Dialect(Protocol):
         ...
 
 
+_BUILT_IN = (
+    "openai_chat",
+    "openai_responses",
+    "openai_completions",
+    "openai_embeddings",
+    "openai_images",
+    "openai_speech",
+    "openai_transcriptions",
+    "openai_moderations",
+    "openai_files",
+    "openai_batches",
+    "anthropic_messages",
+    "bedrock_converse",
+    "bedrock_invoke",
+    "gemini",
+    "gemini_embeddings",
+    "ollama",
+    "ollama_embeddings",
+    "cohere",
+    "cohere_v1",
+    "cohere_embeddings",
+    "cohere_rerank",
+    "mistral_conversations",
+    "mistral_ocr",
+    "function_call",
+)
+"""The modules of this package that hold a dialect: in each, its `DIALECT`. The first that speaks a request reads it."""
+
+
 @cache
 def known() -> tuple[Dialect, ...]:
     """Return the built-in dialects and those of the entry points `onetake.dialects`."""
-    from importlib import metadata
+    from importlib import import_module, metadata
 
-    from onetake.dialects import anthropic_messages, function_call, openai_chat
-
-    found: list[Dialect] = [openai_chat.DIALECT, anthropic_messages.DIALECT, function_call.DIALECT]
+    found: list[Dialect] = [import_module(f"{__name__}.{module}").DIALECT for module in _BUILT_IN]
     found += [point.load() for point in metadata.entry_points(group="onetake.dialects")]
     return tuple(found)
 
 
 def find(method: str, url: str) -> Dialect | None:
-    """Return the dialect of a request, None where no known API is spoken."""
-    return next((dialect for dialect in known() if dialect.speaks(method, url)), None)
+    """Return the dialect of a request, None where no known API is spoken, or where its URL cannot be read."""
+    try:
+        return next((dialect for dialect in known() if dialect.speaks(method, url)), None)
+    except ValueError:
+        return None

@@ -1,24 +1,25 @@
-"""OpenAI chat completions, and everything that speaks it: Azure, Groq, Mistral, OpenRouter, xAI, Ollama, vLLM, ….
+"""OpenAI chat completions, and all who speak them: Azure, Groq, Mistral, OpenRouter, xAI, DeepSeek, Ollama, vLLM, ….
 
-Source: the types of the openai SDK 3.57; what other providers send differently, from their published traffic.
+Source: the types of the openai SDK 3.57 and of the mistralai SDK 3.7; what other providers send differently, from their
+published traffic.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
 from onetake.dialects import Promise, Reading
+from onetake.dialects.openai_family import failed, is_length, is_refusal, model_asked, usage_counts
 from onetake.events import Event, events, framing
 from onetake.model import Answer, Choice, Request, Response, ToolCall
 from onetake.picking import count, document, error_text, mapping, mappings, text, value_or_text
 
-LENGTH_FINISH = frozenset({"length", "model_length"})
-"""Finish words of a choice that a token limit cut; the second is Mistral's."""
-REFUSAL_FINISH = frozenset({"content_filter"})
-"""Finish words of a choice that a filter stopped."""
+# The last two are Mistral's: agents, and fill in the middle.
+_PATH = re.compile("(?:.*/)?(?:chat|agents|fim)/completions/?")
 
 
 class OpenAIChat:
@@ -30,11 +31,11 @@ class OpenAIChat:
 
     def speaks(self, method: str, url: str) -> bool:
         """Tell whether the path ends in `/chat/completions`, on any host, under any prefix (Azure's deployments)."""
-        return method == "POST" and urlsplit(url).path.rstrip("/").endswith("/chat/completions")
+        return method == "POST" and _PATH.fullmatch(urlsplit(url).path) is not None
 
     def model_asked(self, request: Request) -> str | None:
-        """Return the `model` of the body."""
-        return text(document(request.body).get("model")) or None
+        """Return the `model` of the body, else the deployment in the path (Azure)."""
+        return model_asked(request)
 
     def is_terminal(self, event: Event) -> bool:
         """Tell whether an event is `[DONE]`.
@@ -60,11 +61,11 @@ class OpenAIChat:
 
     def is_length(self, choice: Choice) -> bool:
         """Tell whether a token limit cut the choice."""
-        return choice.finish in LENGTH_FINISH
+        return is_length(choice)
 
     def is_refusal(self, choice: Choice) -> bool:
         """Tell whether the model refused, or a filter stopped it."""
-        return bool(choice.refusal) or choice.finish in REFUSAL_FINISH
+        return is_refusal(choice)
 
 
 DIALECT = OpenAIChat()
@@ -173,7 +174,7 @@ def _said(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "reasoning", text(message.get("reasoning_content")) or text(message.get("reasoning"))
     yield "refusal", text(message.get("refusal"))
     content = message.get("content")
-    yield "text", text(content)
+    yield "text", text(content) or text(mapping(message.get("audio")).get("transcript"))
     for part in mappings(content):
         yield "text", text(part.get("text"))
         yield "refusal", text(part.get("refusal"))
@@ -189,13 +190,14 @@ def _reading(
     for part in parts:
         # Groq puts a stream's usage under `x_groq`; where several chunks count, the last one has the total.
         usage = mapping(part.get("usage")) or mapping(mapping(part.get("x_groq")).get("usage")) or usage
+    asked, answered = usage_counts(usage)
     return Reading(
         answer=Answer(tuple(choices)) if choices else None,
-        error=next(filter(None, map(_error, parts)), error),
+        error=next(filter(None, map(_error, parts)), error) or failed(choices),
         terminal=terminal,
         model=_first(parts, "model"),
-        input_tokens=count(usage.get("prompt_tokens")),
-        output_tokens=count(usage.get("completion_tokens")),
+        input_tokens=asked,
+        output_tokens=answered,
     )
 
 

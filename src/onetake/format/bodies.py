@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from onetake.arraystream import starts_array
 from onetake.errors import FormatError
 from onetake.format.forms import fold_json, read_json, read_lines
 from onetake.format.sidecar import Side, bare, ext_of, put_aside, take_back
@@ -58,7 +59,8 @@ def stream_ext(data: bytes, content_type: str) -> str | None:
     """Tell whether a body is an event stream, by its type or its bytes.
 
     Returns:
-        `sse`, `ndjson` or `eventstream`, None for any other body (an error object under a stream's type as well).
+        `sse`, `ndjson`, `eventstream`, or `json` for Gemini's stream that is one array; None for any other body (an
+        error object under a stream's type as well).
     """
     ext = _STREAM_TYPES.get(bare(content_type))
     if ext == "sse" and data.lstrip()[:1] in (b"{", b"["):
@@ -74,7 +76,7 @@ def _sniffed(data: bytes) -> str | None:
     # Source: Amazon's event stream encoding: total length, headers length, CRC-32 of these two.
     if len(data) >= 16 and binascii.crc32(data[:8]) == int.from_bytes(data[8:12], "big"):
         return "eventstream"
-    return None
+    return "json" if starts_array(data) else None
 
 
 def _readable(data: bytes, content_type: str) -> Iterator[tuple[dict[str, Any], dict[str, bytes]]]:

@@ -1,4 +1,4 @@
-"""What must go from a body, by what kind of body it is: JSON, event stream, JSON lines, form, multipart, plain text."""
+"""What must go from a body, by its kind: JSON, event stream, AWS frames, JSON lines, form, multipart, plain text."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote_plus
 
+from onetake.eventstream import Frame, frames
 from onetake.scrub.deltas import holds_none
 from onetake.scrub.finder import PLACEHOLDER, Finder
 from onetake.scrub.lanes import Document, Edit, Search, document, edits, whole, without_secrets
@@ -18,12 +19,15 @@ _SSE_LINE = re.compile(
     r"(?P<gap>(?:\r\n|\r(?!\n)|\n){2,})|(?:(?<=[\r\n])|\A\ufeff?)data:[ ]?(?P<data>[^\r\n]*)|(?P<other>[^\r\n]+)"
 )
 _BLANK_LINE = re.compile(rb"\r?\n\r?\n")
+_FRAME_TEXT = re.compile(r"[^\0]+")
 _LINE = re.compile(r"[^\r\n]+")
 _PAIR = re.compile(r"(?<![^&\r\n])([^&=\r\n]*+)=([^&\r\n]++)")
 _BOUNDARY = re.compile(rb"\A--([!-~]{1,70})\r?\n[Cc]ontent-")
 _PART_NAME = re.compile(r'name="?([^";\r\n]+)', re.IGNORECASE)
 _PART_TYPE = re.compile(r"content-type:\s*([^;\s]+)", re.IGNORECASE)
 _BINARY_TYPES = ("application/vnd.amazon.eventstream", "application/x-protobuf", "application/grpc")
+_NEXT_FRAME = "\0"
+"""Between the texts of frames: no text that is looked at holds one."""
 
 
 _Event = tuple[list[tuple[int, int]], bool]
@@ -40,17 +44,25 @@ class Chunk:
     content_type: str
     name: str = ""
     """The form field, where the chunk is a part of a multipart body."""
+    frames: tuple[Frame, ...] = ()
+    """The frames of an AWS event stream, whose texts are *text*."""
 
     def encoded(self, text: str) -> bytes:
-        """Spell a text of this chunk as bytes again."""
+        """Spell a text of this chunk as bytes again, of frames with the lengths and checksums that fit it."""
+        if self.frames:
+            said = zip(self.frames, text.split(_NEXT_FRAME), self.text.split(_NEXT_FRAME), strict=True)
+            return b"".join(frame.raw if new == old else frame.saying(new.encode()).raw for frame, new, old in said)
         return text.encode("utf-8", "surrogateescape")
 
 
 def chunks(body: bytes, content_type: str) -> list[Chunk]:
-    """Return the parts of a body that are text and may be edited; none where the body is binary or checksummed."""
+    """Return the parts of a body that are text and may be edited; none where the body is binary."""
     boundary = _BOUNDARY.match(body)
     if boundary:
         return list(_parts(body, boundary[1]))
+    if framed := tuple(frames(body)):
+        said = _NEXT_FRAME.join([_frame_text(frame) for frame in framed])
+        return [Chunk(0, sum(len(frame.raw) for frame in framed), said, content_type, frames=framed)]
     text = None if content_type.startswith(_BINARY_TYPES) else decode(body)
     return [] if text is None else [Chunk(0, len(body), text, content_type)]
 
@@ -63,6 +75,15 @@ def decode(body: bytes) -> str | None:
         return body.decode()
     except UnicodeDecodeError as error:
         return body.decode("utf-8", "surrogateescape") if error.start >= len(body) - 3 else None
+
+
+def _frame_text(frame: Frame) -> str:
+    """Return what a frame says; nothing where that is no text, which is never edited."""
+    try:
+        text = frame.said.decode()
+    except UnicodeDecodeError:
+        return ""
+    return "" if _NEXT_FRAME in text else text
 
 
 def chunk_edits(chunk: Chunk, search: Search) -> list[Edit]:
@@ -88,6 +109,8 @@ def chunk_edits(chunk: Chunk, search: Search) -> list[Edit]:
 
 def _events(chunk: Chunk) -> list[_Event] | None:
     text = chunk.text
+    if chunk.frames:
+        return [([match.span()], True) for match in _FRAME_TEXT.finditer(text)]
     if chunk.content_type.startswith("text/event-stream") or _SSE_START.match(text):
         return list(_sse(text))
     if text.lstrip()[:1] == "{" and ("}\n{" in text or "}\r\n{" in text):

@@ -50,6 +50,8 @@ def scan(data: bytes) -> list[Finding]:
 def _findings(data: bytes) -> Iterator[Finding]:
     done, line = 0, 1
     for chunk in chunks(data, ""):
+        if chunk.frames:  # their headers and padding count too, and a damaged frame
+            continue
         yield from _binary_findings(data[done : chunk.start])
         line += data.count(b"\n", done, chunk.start)
         yield from _text_findings(chunk, line)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
 
+from onetake import forking
 from onetake.stores import files
 from onetake.stores.naming import Slot, parse_name
 
@@ -45,6 +46,11 @@ class Listing:
         """Moves when somebody else may have changed the folder."""
         self.leftovers: list[str] = []
         """Temporary files that were there when it was last listed: of processes at work, or killed."""
+        forking.remember(self)
+
+    def renew(self) -> None:
+        """Free the lock in a forked child, and distrust what another thread was just changing."""
+        self._inner, self._sure = RLock(), False
 
     def find(self, slot: Slot) -> str | None:
         """Return the name of the file that holds *slot*, as far as is known; looks again before it says None."""

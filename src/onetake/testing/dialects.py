@@ -18,7 +18,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from onetake.dialects import Dialect, Promise, Reading
-from onetake.events import SSE, events, framing
+from onetake.events import SSE, Event, events, framing
+from onetake.eventstream import frames
 from onetake.model import Request, Response
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ _ODD_BODIES = (
     b"data: [1]\n\ndata: {\n\ndata: null\n\n",
     b"data: \xff\n\n",
 )
+_STREAM_TYPES = ("text/event-stream", "application/x-ndjson", "application/vnd.amazon.eventstream")
 _ODD_VALUES: tuple[Any, ...] = (None, True, -1, 2.5, "", "{", [], [None], [[{}]], {}, {"a": [1]})
 
 
@@ -53,7 +55,8 @@ class DialectCase:
         request: The request that it answers.
         reading: What both forms must give.
         whole: The unstreamed form, if the API has one for this.
-        stream: The streamed form of the same answer, up to its terminal event, if the API has one for this.
+        stream: The streamed form of the same answer, if the API has one for this.
+        after: How many events come behind the terminal one: the usage, in APIs that send it last.
         promises: The schemas that the request carried.
         model_asked: The model that the request names.
         length: Whether a token limit cut the answer's first choice.
@@ -65,6 +68,7 @@ class DialectCase:
     reading: Reading
     whole: Response | None = None
     stream: Response | None = None
+    after: int = 0
     promises: tuple[Promise, ...] = ()
     model_asked: str | None = None
     length: bool = False
@@ -122,19 +126,21 @@ class DialectConformance:
 
     def test_it_tells_how_the_answer_ended(self, case: DialectCase) -> None:
         """Cut by a limit, refused, or neither."""
-        first = case.reading.answer.choices[0] if case.reading.answer else None
-        assert (first is not None and self.dialect.is_length(first)) is case.length
-        assert (first is not None and self.dialect.is_refusal(first)) is case.refusal
+        first = case.reading.answer.choices[:1] if case.reading.answer else ()
+        assert any(map(self.dialect.is_length, first)) is case.length
+        assert any(map(self.dialect.is_refusal, first)) is case.refusal
 
     def test_the_terminal_event_is_the_last(self, stream: DialectCase) -> None:
-        """Found once, at the end; a stream that an error ends has none."""
+        """Found at the end, nothing behind it but `after`; a stream that an error ends has none."""
         terminal = [self.dialect.is_terminal(event) for event in events(_given(stream.stream))]
-        assert terminal == [False] * (len(terminal) - 1) + [stream.reading.terminal]
+        last = len(terminal) - 1 - stream.after
+        assert terminal[: last + 1] == [False] * last + [stream.reading.terminal]
 
     def test_no_cut_stream_is_terminal(self, stream: DialectCase) -> None:
-        """Cut at any byte before its end, as long as enough is left to show that it is a stream."""
+        """Cut at any byte before its terminal event's end, as long as enough is left to show that it is a stream."""
         response = _given(stream.stream)
-        for end in range(len(response.body.rstrip(b"\r\n"))):
+        behind = [event.raw for event in events(response)][-stream.after :] if stream.after else []
+        for end in range(len(response.body.removesuffix(b"".join(behind)).rstrip(b"\r\n"))):
             cut = replace(response, body=response.body[:end])
             terminal = self.dialect.read(stream.request, cut).terminal
             assert not terminal or framing(cut.headers, cut.body) is None, f"terminal after {end} bytes"
@@ -147,13 +153,15 @@ class DialectConformance:
             assert self.dialect.read(whole.request, cut) == Reading(), f"read something in {end} bytes"
 
     def test_odd_bodies_never_raise(self, case: DialectCase) -> None:
-        """Bytes of no sense give a reading without an answer, in requests nothing."""
+        """Bytes of no sense give a reading without an answer; in requests nothing, but a model that the URL names."""
+        in_url = self.dialect.model_asked(replace(case.request, body=b""))
+        assert in_url in (None, case.model_asked)
         for body in _ODD_BODIES:
-            for kind in ("application/json", "text/event-stream", "application/x-ndjson"):
+            for kind in ("application/json", *_STREAM_TYPES):
                 reading = self.dialect.read(case.request, Response(200, (("content-type", kind),), body))
                 assert reading.answer is None
             odd = replace(case.request, body=body)
-            assert (self.dialect.model_asked(odd), self.dialect.promises(odd)) == (None, ())
+            assert (self.dialect.model_asked(odd), self.dialect.promises(odd)) == (in_url, ())
 
     def test_odd_values_never_raise(self, case: DialectCase) -> None:
         """Any value of the wrong type anywhere, in the request, the body or an event."""
@@ -182,8 +190,12 @@ def _spoilt_responses(case: DialectCase) -> Iterator[Response]:
             before = b"".join(each.raw for each in streamed[:number])
             after = b"".join(each.raw for each in streamed[number + 1 :])
             for data in _spoilt(event.data.encode()):
-                body = before + event.raw.replace(event.data.encode(), data) + after
-                yield replace(case.stream, body=body)
+                yield replace(case.stream, body=before + _saying(event, data) + after)
+
+
+def _saying(event: Event, data: bytes) -> bytes:
+    frame = next(frames(event.raw), None)
+    return frame.saying(data).raw if frame else event.raw.replace(event.data.encode(), data)
 
 
 def _spoilt(body: bytes) -> Iterator[bytes]:

@@ -1,7 +1,8 @@
 """A scripted provider on loopback: real HTTP, real bodies, no model, every fault on demand.
 
-It speaks OpenAI chat completions and embeddings and Anthropic messages. Base URLs: `provider.url + "/v1"` for the
-openai SDK, `provider.url` for the anthropic SDK.
+Unscripted, it speaks OpenAI chat completions, responses, legacy completions and embeddings, Anthropic messages, Gemini,
+Ollama and Cohere.
+Base URLs: `provider.url + "/v1"` for the openai SDK, `provider.url` for the anthropic SDK.
 """
 
 from __future__ import annotations
@@ -14,10 +15,49 @@ from dataclasses import replace
 from typing import BinaryIO, Self
 
 from onetake.testing.provider_anthropic import anthropic_error, anthropic_message, anthropic_stream
+from onetake.testing.provider_bedrock import (
+    bedrock_converse,
+    bedrock_converse_stream,
+    bedrock_error,
+    bedrock_exception,
+    bedrock_frame,
+    bedrock_invoke,
+    bedrock_invoke_stream,
+)
+from onetake.testing.provider_cohere import (
+    cohere_error,
+    cohere_message,
+    cohere_stream,
+    cohere_v1_message,
+    cohere_v1_stream,
+)
 from onetake.testing.provider_echo import echo
+from onetake.testing.provider_gemini import gemini_blocked, gemini_content, gemini_error, gemini_stream
 from onetake.testing.provider_http import Received, Reply, receive, send
+from onetake.testing.provider_ollama import ollama_error, ollama_message, ollama_stream
 from onetake.testing.provider_openai import openai_chat, openai_embeddings, openai_error, openai_stream
+from onetake.testing.provider_openai_more import (
+    openai_batch,
+    openai_completion,
+    openai_completion_stream,
+    openai_file,
+    openai_image_stream,
+    openai_images,
+    openai_moderation,
+    openai_speech,
+    openai_speech_stream,
+    openai_transcription,
+    openai_transcription_stream,
+)
+from onetake.testing.provider_openai_responses import openai_response, openai_response_stream
 from onetake.testing.provider_said import bytes_reply, json_reply, stream_reply, text_reply
+from onetake.testing.provider_vectors import (
+    cohere_embeddings,
+    cohere_rerank,
+    gemini_embeddings,
+    ollama_embeddings,
+    vertex_embeddings,
+)
 
 __all__ = [
     "Provider",
@@ -26,15 +66,52 @@ __all__ = [
     "anthropic_error",
     "anthropic_message",
     "anthropic_stream",
+    "bedrock_converse",
+    "bedrock_converse_stream",
+    "bedrock_error",
+    "bedrock_exception",
+    "bedrock_frame",
+    "bedrock_invoke",
+    "bedrock_invoke_stream",
     "bytes_reply",
+    "cohere_embeddings",
+    "cohere_error",
+    "cohere_message",
+    "cohere_rerank",
+    "cohere_stream",
+    "cohere_v1_message",
+    "cohere_v1_stream",
     "echo",
+    "gemini_blocked",
+    "gemini_content",
+    "gemini_embeddings",
+    "gemini_error",
+    "gemini_stream",
     "json_reply",
+    "ollama_embeddings",
+    "ollama_error",
+    "ollama_message",
+    "ollama_stream",
+    "openai_batch",
     "openai_chat",
+    "openai_completion",
+    "openai_completion_stream",
     "openai_embeddings",
     "openai_error",
+    "openai_file",
+    "openai_image_stream",
+    "openai_images",
+    "openai_moderation",
+    "openai_response",
+    "openai_response_stream",
+    "openai_speech",
+    "openai_speech_stream",
     "openai_stream",
+    "openai_transcription",
+    "openai_transcription_stream",
     "stream_reply",
     "text_reply",
+    "vertex_embeddings",
 ]
 
 Answering = Callable[[Received], Reply | None]

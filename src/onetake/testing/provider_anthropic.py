@@ -17,7 +17,7 @@ def anthropic_message(text: str | None = None, **said: Unpack[Said]) -> Reply:
         text: The answer.
         **said: See `Said`.
     """
-    return json_reply(_message(text, said), headers=_headers())
+    return json_reply(message_said(text, said), headers=_headers())
 
 
 def anthropic_stream(text: str | None = None, *, ending: Ending = "done", **said: Unpack[Said]) -> Reply:
@@ -28,19 +28,8 @@ def anthropic_stream(text: str | None = None, *, ending: Ending = "done", **said
         ending: How the stream ends.
         **said: See `Said`.
     """
-    whole = _message(text, said)
-    usage = whole["usage"]
-    begun = {**whole, "content": [], "stop_reason": None, "usage": {**usage, "output_tokens": 1}}
-    events = [_event("message_start", message=begun), _event("ping")]
-    for i, block in enumerate(whole["content"]):
-        empty, deltas = _block_events(block)
-        events.append(_event("content_block_start", index=i, content_block=empty))
-        events += [_event("content_block_delta", index=i, delta=delta) for delta in deltas]
-        events.append(_event("content_block_stop", index=i))
-    stop = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
-    events.append(_event("message_delta", delta=stop, usage={"output_tokens": usage["output_tokens"]}))
-    events.append(_event("message_stop"))
-    error = _event("error", error={"type": "overloaded_error", "message": "Overloaded"})
+    events = [_event(data) for data in message_events(message_said(text, said))]
+    error = _event({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})
     return stream_reply(until(events, ending, error), _headers())
 
 
@@ -60,12 +49,28 @@ def _headers() -> Headers:
     )
 
 
-def _event(kind: str, **fields: Any) -> bytes:
-    data = json.dumps({"type": kind, **fields}, ensure_ascii=False, separators=(",", ":"))
-    return f"event: {kind}\ndata: {data}\n\n".encode()
+def message_events(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """Take a message apart into the data of its events, the text a word an event."""
+    usage = message["usage"]
+    begun = {**message, "content": [], "stop_reason": None, "usage": {**usage, "output_tokens": 1}}
+    events: list[dict[str, Any]] = [{"type": "message_start", "message": begun}, {"type": "ping"}]
+    for i, block in enumerate(message["content"]):
+        empty, deltas = _block_events(block)
+        events.append({"type": "content_block_start", "index": i, "content_block": empty})
+        events += [{"type": "content_block_delta", "index": i, "delta": delta} for delta in deltas]
+        events.append({"type": "content_block_stop", "index": i})
+    stop = {"stop_reason": message["stop_reason"], "stop_sequence": None}
+    events.append({"type": "message_delta", "delta": stop, "usage": {"output_tokens": usage["output_tokens"]}})
+    return [*events, {"type": "message_stop"}]
 
 
-def _message(text: str | None, said: Said) -> dict[str, Any]:
+def _event(data: dict[str, Any]) -> bytes:
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return f"event: {data['type']}\ndata: {text}\n\n".encode()
+
+
+def message_said(text: str | None, said: Said) -> dict[str, Any]:
+    """Make the message that says this."""
     spoken = spelled(said["json"]) if "json" in said else said.get("refusal", text)
     content: list[dict[str, Any]] = [] if spoken is None else [{"type": "text", "text": spoken}]
     calls = said.get("tool_calls", ())

@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from onetake.testing.provider_anthropic import anthropic_message, anthropic_stream
+from onetake.testing.provider_bedrock import bedrock_echo
+from onetake.testing.provider_echoes import ECHOES
 from onetake.testing.provider_http import Received, Reply
 from onetake.testing.provider_openai import openai_chat, openai_embeddings, openai_error, openai_stream
+from onetake.testing.provider_openai_more import openai_completion, openai_completion_stream
+from onetake.testing.provider_openai_responses import openai_response, openai_response_stream
 from onetake.testing.provider_said import Said, json_reply, tokens
 from onetake.testing.provider_sample import sample
 
@@ -56,6 +60,34 @@ def _chat(request: Received, body: dict[str, Any]) -> Reply:
     return openai_chat(plain, **said)
 
 
+def _responses(request: Received, body: dict[str, Any]) -> Reply:
+    asked = body.get("input", "")
+    messages = [{"role": "user", "content": asked}] if isinstance(asked, str) else asked
+    text = f"answer {request.number} to: {_last_user_text({'messages': messages})}"
+    said: Said = {"prompt": _all_text({"messages": messages})}
+    if "model" in body:
+        said["model"] = body["model"]
+    wanted = (body.get("text") or {}).get("format") or {}
+    functions = [tool for tool in body.get("tools") or () if tool.get("type") == "function"]
+    choice = body.get("tool_choice")
+    named = choice.get("name") if isinstance(choice, dict) else None
+    if functions and (choice == "required" or named):
+        function = next((f for f in functions if f["name"] == named), functions[0])
+        said["tool_calls"] = [(function["name"], sample(function.get("parameters", {}), text))]
+    elif wanted.get("type") == "json_schema":
+        said["json"] = sample(wanted.get("schema", {}), text)
+    make = openai_response_stream if body.get("stream") else openai_response
+    return make(None if {"tool_calls", "json"} & said.keys() else text, **said)
+
+
+def _completion(request: Received, body: dict[str, Any]) -> Reply:
+    asked = body.get("prompt", "")
+    prompts = [asked] if isinstance(asked, str) else [str(prompt) for prompt in asked]
+    make = openai_completion_stream if body.get("stream") else openai_completion
+    texts = [f"answer {request.number} to: {prompt}" for prompt in prompts]
+    return make(texts, model=str(body.get("model", "")), prompt=" ".join(prompts))
+
+
 def _embeddings(request: Received, body: dict[str, Any]) -> Reply:
     asked = body.get("input", "")
     texts = [asked] if isinstance(asked, str) else [str(item) for item in asked]
@@ -76,15 +108,28 @@ def _messages(request: Received, body: dict[str, Any]) -> Reply:
     return reply
 
 
+def _bedrock(request: Received, body: dict[str, Any]) -> Reply:
+    asked = _last_user_text(body) or str(body.get("inputText") or body.get("prompt") or "")
+    path = request.path.partition("?")[0]
+    return bedrock_echo(path, body, f"answer {request.number} to: {asked}", _all_text(body) or asked)
+
+
 def _count(request: Received, body: dict[str, Any]) -> Reply:
     return json_reply({"input_tokens": tokens(_all_text(body))})
 
 
 _PATHS = (
+    *ECHOES,
     ("/chat/completions", _chat),
+    ("/responses", _responses),
+    ("/completions", _completion),
     ("/embeddings", _embeddings),
     ("/messages", _messages),
     ("/messages/count_tokens", _count),
+    ("/converse", _bedrock),
+    ("/converse-stream", _bedrock),
+    ("/invoke", _bedrock),
+    ("/invoke-with-response-stream", _bedrock),
 )
 
 

@@ -34,7 +34,7 @@ def openai_chat(text: str | Sequence[str] | None = None, **said: Unpack[Said]) -
         text: The answer; a list gives each choice its own.
         **said: See `Said`.
     """
-    return json_reply(_completion(text, said), headers=_headers())
+    return json_reply(_completion(text, said), headers=openai_headers())
 
 
 def openai_stream(
@@ -60,12 +60,12 @@ def openai_stream(
         for choice in whole["choices"]
         for delta, finish in _deltas(choice)
     ]
-    events = [_event({**shared, "choices": [choice]}) for choice in choices]
+    events = [data_event({**shared, "choices": [choice]}) for choice in choices]
     if include_usage:
-        events.append(_event({**shared, "choices": [], "usage": whole["usage"]}))
+        events.append(data_event({**shared, "choices": [], "usage": whole["usage"]}))
     events.append(b"data: [DONE]\n\n")
-    error = _event(_error("The server had an error while processing your request", "server_error", None))
-    return stream_reply(until(events, ending, error), _headers())
+    error = data_event(error_body("The server had an error while processing your request", "server_error", None))
+    return stream_reply(until(events, ending, error), openai_headers())
 
 
 def openai_error(
@@ -73,7 +73,7 @@ def openai_error(
 ) -> Reply:
     """Make an error reply; under status 200 it is an error object that only looks like an answer."""
     retry = (("retry-after-ms", "1"),) if status in (429, 503) else ()
-    return json_reply(_error(message, kind, code), status, _headers() + retry)
+    return json_reply(error_body(message, kind, code), status, openai_headers() + retry)
 
 
 def openai_embeddings(texts: Sequence[str], *, as_base64: bool, model: str = "text-embedding-3-small") -> Reply:
@@ -86,10 +86,11 @@ def openai_embeddings(texts: Sequence[str], *, as_base64: bool, model: str = "te
         data.append({"object": "embedding", "index": i, "embedding": packed if as_base64 else numbers})
     count = sum(map(tokens, texts))
     usage = {"prompt_tokens": count, "total_tokens": count}
-    return json_reply({"object": "list", "data": data, "model": model, "usage": usage}, headers=_headers())
+    return json_reply({"object": "list", "data": data, "model": model, "usage": usage}, headers=openai_headers())
 
 
-def _headers() -> Headers:
+def openai_headers() -> Headers:
+    """Return the headers that come with every reply, as many of them as a program may see."""
     return (
         ("x-request-id", f"req_{token(32)}"),
         ("openai-organization", f"org-{token()}"),
@@ -100,11 +101,13 @@ def _headers() -> Headers:
     )
 
 
-def _event(data: Any) -> bytes:
+def data_event(data: Any) -> bytes:
+    """Return an event without a name."""
     return b"data: " + json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
 
 
-def _error(message: str, kind: str, code: str | None) -> dict[str, Any]:
+def error_body(message: str, kind: str, code: str | None) -> dict[str, Any]:
+    """Return the object that says what went wrong."""
     return {"error": {"message": message, "type": kind, "param": None, "code": code}}
 
 

@@ -1,0 +1,138 @@
+"""One call of a pool's `urlopen`, of urllib3 and of urllib3-future: what was asked, and what goes to the wire for it."""
+
+from __future__ import annotations
+
+from copy import copy
+from functools import cache
+from types import ModuleType
+from typing import Any
+from urllib.parse import quote
+
+from onetake.adapters.urllib3_bodies import Body
+from onetake.model import Request
+
+_AS_SENT = "!#$%&'()*+,/:;=?@[]~"
+
+
+class Asked:
+    """What a pool was asked.
+
+    Args:
+        module: urllib3, or urllib3-future.
+        pool: The pool.
+        given: The arguments of `urlopen`, by name.
+    """
+
+    def __init__(self, module: ModuleType, pool: Any, given: dict[str, Any]) -> None:
+        self.module, self.pool, self.given = module, pool, given
+        retries, redirect = given.get("retries"), given.get("redirect", True)
+        self._kind = module.util.Retry
+        self.retries = (
+            retries
+            if isinstance(retries, self._kind)
+            else self._kind.from_int(retries, redirect=redirect, default=pool.retries)
+        )
+        self.follows = bool(redirect)
+        """Whether redirects, and with them retries after a status, belong to this call."""
+
+    @property
+    def preloads(self) -> bool:
+        """Whether the body is to be read before the caller gets the response."""
+        return bool(self.given.get("preload_content", True))
+
+    def check_host(self) -> None:
+        """Refuse a URL of another host, as the client does.
+
+        Raises:
+            HostChangedError: The client's own.
+        """
+        if self.given.get("assert_same_host", True) and not self.pool.is_same_host(self.given["url"]):
+            raise self.module.exceptions.HostChangedError(self.pool, self.given["url"], self.retries)
+
+    def request(self, place: str, body: Body) -> Request:
+        """Return the request as it is matched and stored; *place* is its absolute URL."""
+        skipped = getattr(self.module.util, "SKIP_HEADER", None)
+        pairs = tuple((text(name), text(value)) for name, value in self._headers.items() if value != skipped)
+        return Request(self.given["method"].upper(), place, pairs, body.content)
+
+    def sent(self, body: Body) -> dict[str, Any]:
+        """Return the arguments for the client's own `urlopen`: each try after a status is to be a call of its own."""
+        retries = self.retries if self.follows else _recast(self.retries, _one_try(type(self.retries)))
+        return self.given | self._body(body) | {"headers": self._identity(), "retries": retries}
+
+    def again(self, body: Body, retries: Any) -> dict[str, Any]:
+        """Return the arguments for the next try."""
+        return self.given | self._body(body) | {"retries": retries}
+
+    def left_of(self, retries: Any) -> Any:
+        """Return the retries that a response says are left, as the caller's own kind."""
+        return _recast(retries, type(self.retries))
+
+    def is_due(self, response: Any) -> bool:
+        """Tell whether the caller's retries want a next try after this response."""
+        return not self.follows and bool(
+            response.retries.is_retry(
+                self.given["method"], response.status, bool(response.headers.get("Retry-After"))
+            )
+        )  # fmt: skip
+
+    def undoes(self, coding: str) -> bool:
+        """Tell whether a content-coding is undone for who reads the answer: by the client itself, or above it."""
+        later = not self.preloads and not type(self.pool).__module__.startswith("botocore.")
+        decodes = self.given.get("decode_content", True) or later
+        return decodes and coding in self.module.HTTPResponse.CONTENT_DECODERS
+
+    @property
+    def _headers(self) -> Any:
+        headers = self.given.get("headers")
+        return self.pool.headers if headers is None else headers
+
+    @staticmethod
+    def _body(body: Body) -> dict[str, Any]:
+        return {"body": body.again(), "body_pos": None}
+
+    def _identity(self) -> Any:
+        """Return the headers for the wire, with `identity` for any accept-encoding; the caller's stay as they are.
+
+        Not where a signature covers it. Where there is none, http.client asks for `identity` by itself.
+        """
+        headers = self._headers
+        names = [name for name in headers if text(name).lower() == "accept-encoding"]
+        signed = any(
+            text(name).lower() == "authorization" and "accept-encoding" in text(headers[name]).lower()
+            for name in headers
+        )
+        if not names or signed:
+            return headers
+        headers = headers.copy()
+        for name in names:
+            headers[name] = "identity"
+        return headers
+
+
+def absolute(pool: Any, url: str) -> str:
+    """Return the URL of a request as it leaves: a pool is asked for a path, or by way of a proxy for a whole URL."""
+    url = quote(url.partition("#")[0], safe=_AS_SENT)
+    if not url.startswith("/"):
+        return url
+    host = f"[{pool.host}]" if ":" in pool.host and not pool.host.startswith("[") else pool.host
+    standard = {"http": 80, "https": 443}.get(pool.scheme)
+    port = "" if pool.port in (None, standard) else f":{pool.port}"
+    return f"{pool.scheme}://{host}{port}{url}"
+
+
+def text(value: Any) -> str:
+    """Return a part of a header as text."""
+    return value.decode("latin-1") if isinstance(value, bytes) else str(value)
+
+
+@cache
+def _one_try(kind: Any) -> type:
+    """Return a twin of a `Retry` class that retries no status: each try that is answered is a call of its own."""
+    return type(kind.__name__, (kind,), {"is_retry": lambda self, *args, **kwargs: False})
+
+
+def _recast(retries: Any, kind: type) -> Any:
+    twin = copy(retries)
+    twin.__class__ = kind
+    return twin

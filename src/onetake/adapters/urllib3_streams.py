@@ -1,0 +1,135 @@
+"""Where the bodies come from that callers of urllib3 get: live ones, watched as they pass, and replayed ones."""
+
+from __future__ import annotations
+
+import http.client
+from types import ModuleType
+from typing import Any
+
+from onetake.engine import Engine
+from onetake.events import events
+from onetake.misses import left_early
+from onetake.model import Cut, Entry
+from onetake.passage import Passage
+from onetake.streams import Ending
+
+
+class Passing:
+    """A live body on its way: what urllib3's own response reads, fed to a passage.
+
+    Args:
+        inner: urllib3's own response; it decodes nothing.
+        passage: The call.
+    """
+
+    def __init__(self, inner: Any, passage: Passage) -> None:
+        self.inner, self.passage = inner, passage
+        self.chunked = bool(inner.chunked)
+        at_once = hasattr(inner, "read1")  # from urllib3 2.1 on
+        # Without it `read` waits until it has all that it was asked for: ask for no more than the caller does.
+        self.buffered = at_once or self.chunked
+        self._parts = None if at_once or not self.chunked else inner.stream(decode_content=False)
+        self._read = inner.read1 if at_once else inner.read
+
+    def read(self, size: int) -> bytes:
+        """Return what has come, up to *size* bytes where chunks do not say how many; empty at the end."""
+        try:
+            chunk: bytes = self._read(size, decode_content=False) if self._parts is None else next(self._parts, b"")
+        except Exception:
+            self.passage.keep(Ending.FAILED)
+            raise
+        except BaseException:
+            self.passage.keep(Ending.INTERRUPTED)
+            raise
+        if chunk:
+            self.passage.feed(chunk)
+        else:
+            self.passage.keep(Ending.END)
+        return chunk
+
+    def whole(self) -> bytes:
+        """Read the rest, and close it."""
+        try:
+            return b"".join(iter(lambda: self.read(65536), b""))
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """End the call: the body was left, unless all of it had come."""
+        ended = self.inner.length_remaining == 0
+        ending = Ending.END if ended else self.passage.left()
+        try:
+            if ended:
+                self.inner.drain_conn()  # gives the connection back
+            else:
+                self.inner.close()
+        except BaseException:
+            self.passage.keep(Ending.INTERRUPTED)
+            raise
+        self.passage.keep(ending)
+
+    def release(self) -> None:
+        """Give the connection back, as the caller says, read out or not."""
+        self.passage.keep(self.passage.left())
+        self.inner.release_conn()
+
+    def forget(self) -> None:
+        """End the call of a body that nobody holds any more."""
+        self.passage.forget()
+
+
+class Held:
+    """A body that is there already: some pieces, then the end, or what `end` raises."""
+
+    buffered = True
+    inner = None
+
+    def __init__(self, pieces: list[bytes], *, chunked: bool = False) -> None:
+        self._pieces, self.chunked = pieces, chunked
+
+    def read(self, size: int) -> bytes:
+        """Return the next piece, whatever its length."""
+        while self._pieces:
+            if piece := self._pieces.pop(0):
+                return piece
+        self.end()
+        return b""
+
+    def end(self) -> None:
+        """Do what is due after the last byte: nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+    release = forget = close
+
+
+class Stored(Held):
+    """The body of a replay: a stream comes event by event, and ends as it ended.
+
+    Args:
+        module: urllib3.
+        engine: Whose replay it is.
+        entry: What is replayed.
+    """
+
+    def __init__(self, module: ModuleType, engine: Engine, entry: Entry) -> None:
+        body = entry.response.body
+        pieces = [event.raw for event in events(entry.response)]
+        # In chunks, so that the end is asked for even where the body is as long as its headers say.
+        in_chunks = bool(pieces) or entry.response.cut is not Cut.NO
+        super().__init__([*pieces, body[sum(map(len, pieces)) :]], chunked=in_chunks)
+        self._module, self._engine, self._entry = module, engine, entry
+
+    def end(self) -> None:
+        """Raise what ended the body, if something did.
+
+        Raises:
+            ProtocolError: The provider cut it; urllib3's own error, whatever was raised when it was recorded.
+            InteractionNotFound: Its caller had left here.
+        """
+        if self._entry.response.cut is Cut.PROVIDER:
+            cut = http.client.IncompleteRead(b"")
+            raise self._module.exceptions.ProtocolError("the provider cut this answer here when it was recorded", cut)
+        if self._entry.response.cut is Cut.LEFT:
+            raise self._engine.refuse(left_early(self._entry, self._engine.policy))

@@ -1,0 +1,155 @@
+"""What a session hands on to the processes that are started while it is open: its seed, as a text."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from threading import Lock
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from onetake import active, forking, starting
+from onetake.contract import Contract
+from onetake.decide import reads_nothing
+from onetake.engine import Engine
+from onetake.errors import UsageError
+from onetake.model import Mode
+from onetake.options import Options
+from onetake.settings import key_rules, parse_max_age
+from onetake.steps import Policy
+
+_LONGEST = 30_000
+"""Characters of a seed; Windows takes 32,767 for one variable, Linux 131,072 bytes."""
+
+_lock = Lock()
+_seeds: WeakKeyDictionary[Engine, str] = WeakKeyDictionary()
+_travelling: dict[tuple[str, str], bool] = {}
+
+
+def _renew() -> None:
+    global _lock
+    _lock = Lock()
+
+
+forking.in_children(_renew)
+
+
+def seed_of(options: Options, policy: Policy, folder: Path, told: Path, refusals: str) -> str:
+    """Return what a child needs to open the same session, as JSON.
+
+    Args:
+        options: What the session was asked for; what the settings say, the child reads for itself.
+        policy: What it goes by.
+        folder: Its cassette's.
+        told: Where children write their refusals.
+        refusals: `fail` or `report`.
+
+    Returns:
+        Empty for a session that reads and writes nothing. A contract travels as its schema; one that is more than that
+        (a type with validators, a callable `on`) cannot judge in the child, which then records nothing.
+    """
+    if reads_nothing(policy.mode):
+        return ""
+    seed = {
+        "root": str(policy.root),
+        "name": str(folder),
+        "mode": policy.mode.value,
+        "repeats": policy.repeats.value,
+        "on_reject": policy.on_reject,
+        "refusals": refusals,
+        "test": policy.test,
+        "node": policy.node,
+        "told": str(told),
+        "keep": list(policy.keep),
+        "hosts": list(options.hosts),
+        "ignore": list(options.ignore),
+        "key": _key(options),
+        "max_age": _max_age(options),
+    }
+    contracts = [_contract(one) for one in policy.contracts if _travels(one)]
+    if len(contracts) < len(policy.contracts) or any(one.is_type for one in policy.contracts):
+        seed["mode"] = Mode.NONE.value
+    text = json.dumps({**seed, "contracts": contracts})
+    if len(text) > _LONGEST:
+        # Sealed, and what the contracts would say is left to the session's own process.
+        text = json.dumps({**seed, "mode": Mode.NONE.value, "contracts": []})
+    return text
+
+
+def begin(engine: Engine, seed: str) -> None:
+    """Hand a session on from now on: by the environment, and at the doors by which a program starts processes.
+
+    Args:
+        engine: The session's; its scope is open.
+        seed: What `seed_of` returned.
+    """
+    starting.hand_on(seed_here)
+    with _lock:
+        _seeds[engine] = seed
+        _show()
+
+
+def end() -> None:
+    """Hand on what is still open, once a session's scope has been left: with the last one, nothing."""
+    with _lock:
+        _show()
+
+
+def seed_here() -> str:
+    """Return the seed of the session that this context belongs to; empty for none."""
+    return _seed(active.bound() or active.innermost())
+
+
+def _show() -> None:
+    """Put into the environment what a process gets that is started past the doors, by C code or a shell."""
+    seed = _seed(active.innermost())
+    if seed:
+        os.environ[starting.VARIABLE] = seed
+    else:
+        os.environ.pop(starting.VARIABLE, None)
+    before = os.environ.get("PYTHONPATH")
+    path = starting.python_path(before or "", hooked=bool(seed))
+    if path:
+        os.environ["PYTHONPATH"] = path
+    elif before and path != before:
+        del os.environ["PYTHONPATH"]
+
+
+def _seed(scope: active.Scope | None) -> str:
+    return _seeds.get(scope.engine, "") if scope is not None else ""
+
+
+def _key(options: Options) -> dict[str, Any]:
+    rules = asdict(key_rules(options.key))
+    rules["replace"] = [{"pattern": rule["pattern"], "with": rule["to"]} for rule in rules["replace"]]
+    return rules
+
+
+def _max_age(options: Options) -> dict[str, Any] | None:
+    limit = parse_max_age(options.max_age)
+    return asdict(limit) if limit is not None else None
+
+
+def _contract(contract: Contract) -> dict[str, Any]:
+    return {
+        "schema": contract.schema,
+        "name": contract.name,
+        "schema_version": contract.schema_version,
+        "watch": [str(path) for path in contract.watch],
+        "on": contract.on,
+    }
+
+
+def _travels(contract: Contract) -> bool:
+    """Tell whether a contract's schema, read again, is the same one: a type's may hold formats of its own."""
+    if callable(contract.on):
+        return False
+    known = contract.digest, contract.name
+    if known not in _travelling:
+        try:
+            _travelling[known] = Contract(contract.schema, name=contract.name).digest == contract.digest
+        except UsageError:
+            _travelling[known] = False
+    return _travelling[known]

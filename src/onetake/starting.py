@@ -1,0 +1,133 @@
+"""The doors by which a program starts other processes: each hands the session of its caller on.
+
+What is inherited goes by the environment; here it is put into an environment that the program gives of its own, and
+into what `multiprocessing` sends to its children, whose server may be older than the session.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial, wraps
+from types import ModuleType
+from typing import Any
+
+VARIABLE = "ONETAKE_SESSION"
+"""The variable that holds the session's seed."""
+
+_WITH_ENV = {"execve": 2, "posix_spawn": 2, "posix_spawnp": 2, "spawnve": 3}
+"""The functions of `os` that take an environment, and where among their arguments; the others are made of these."""
+_POPEN_ENV = 11
+
+_seed_here: Callable[[], str] = str
+
+
+def hand_on(seed_here: Callable[[], str]) -> None:
+    """Set what returns the seed of the session that a process which is started here belongs to; empty for none."""
+    global _seed_here
+    _seed_here = seed_here
+
+
+def patch(module: ModuleType) -> None:
+    """Wrap a module's doors, once.
+
+    Args:
+        module: `os`, `subprocess` or `multiprocessing.spawn`.
+    """
+    if module.__name__ == "os":
+        for name, at in _WITH_ENV.items():
+            _wrap(module, name, partial(_with_env, at=at))
+    elif module.__name__ == "subprocess":
+        _wrap(module.Popen, "__init__", partial(_with_env, at=_POPEN_ENV, optional=True))
+    else:
+        _wrap(module, "get_preparation_data", _with_seed)
+
+
+def carry(env: Any) -> Any:
+    """Return an environment with the session of its caller in it, or without any.
+
+    Args:
+        env: As for `subprocess.Popen`; None means this process's own.
+    """
+    seed = _seed_here()
+    if env is None:
+        if os.environ.get(VARIABLE, "") == seed:
+            return None
+        env = os.environ
+    return with_seed(env, seed) if isinstance(env, Mapping) else env
+
+
+def with_seed(env: Mapping[Any, Any], seed: str) -> dict[Any, Any]:
+    """Return an environment that hands on a session, or with an empty seed none.
+
+    Args:
+        env: Names and values, as text or bytes.
+        seed: The session's.
+    """
+    found = {name: value for name, value in env.items() if os.fsdecode(name) not in (VARIABLE, "PYTHONPATH")}
+    paths = [value for name, value in env.items() if os.fsdecode(name) == "PYTHONPATH"]
+    path = python_path(os.fsdecode(paths[0]) if paths else "", hooked=bool(seed))
+    if seed:
+        found[VARIABLE] = seed
+    if path or paths:
+        found["PYTHONPATH"] = path
+    return found
+
+
+def python_path(path: str, *, hooked: bool) -> str:
+    """Return a PYTHONPATH with the start-up hook first, or without it."""
+    rest = [part for part in path.split(os.pathsep) if part != HOOK] if path else []
+    return os.pathsep.join([HOOK, *rest] if hooked else rest)
+
+
+HOOK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "child")  # noqa: PTH100, PTH118, PTH120
+"""The folder whose `sitecustomize` opens the session in a Python that is started. Not as a `Path`: it is a part of a
+text, and has to compare equal to itself there."""
+
+
+def _wrap(owner: Any, name: str, wrapped: Callable[[Any], Any]) -> None:
+    real = getattr(owner, name, None)
+    if real is None or getattr(real, "_onetake", False):
+        return
+    ours: Any = wraps(real)(wrapped(real))
+    ours._onetake = True
+    setattr(owner, name, ours)
+    for known in (os.supports_fd, os.supports_dir_fd, os.supports_follow_symlinks):
+        if real in known:
+            known.add(ours)
+
+
+def _with_env(real: Any, at: int, *, optional: bool = False) -> Any:
+    def start(*args: Any, **kwargs: Any) -> Any:
+        if len(args) > at:
+            args = (*args[:at], carry(args[at]), *args[at + 1 :])
+        elif optional or "env" in kwargs:
+            kwargs["env"] = carry(kwargs.get("env"))
+        return real(*args, **kwargs)
+
+    return start
+
+
+class _Seed:
+    """A seed that is planted where it is unpickled."""
+
+    def __init__(self, seed: str) -> None:
+        self._seed = seed
+
+    def __reduce__(self) -> tuple[Callable[[str], None], tuple[str]]:
+        return plant, (self._seed,)
+
+
+def plant(seed: str) -> None:
+    """Have this process belong to the session of a seed, or with an empty one to none."""
+    if seed or "onetake.inherited" in sys.modules:
+        importlib.import_module("onetake.inherited").belong(seed)
+
+
+def _with_seed(real: Any) -> Any:
+    def prepare(*args: Any, **kwargs: Any) -> Any:
+        return {**real(*args, **kwargs), "onetake": _Seed(_seed_here())}
+
+    return prepare
