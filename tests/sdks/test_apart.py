@@ -38,7 +38,7 @@ def test_niquests(recorded_once):
         answer = niquests.post(url + "/v1/chat/completions", json=BODY, timeout=10).json()
         return answer["choices"][0]["message"]["content"]
 
-    assert recorded_once("post", ask, client="urllib3", dialect="openai-chat") == TEXT
+    assert recorded_once("post", ask, client="urllib3-future", dialect="openai-chat") == TEXT
 
 
 @pytest.mark.sdk("niquests")
@@ -51,6 +51,6 @@ def test_niquests_async(recorded_once):
             return answer.json()["choices"][0]["message"]["content"]
 
     assert (
-        recorded_once("post, async", lambda url: asyncio.run(call(url)), client="urllib3", dialect="openai-chat")
+        recorded_once("post, async", lambda url: asyncio.run(call(url)), client="urllib3-future", dialect="openai-chat")
         == TEXT
     )
