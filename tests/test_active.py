@@ -112,7 +112,15 @@ def test_with_sessions_side_by_side_a_thread_of_nobody_is_refused_in_each_ledger
     assert isinstance(refusal, InteractionNotFound)
     assert "side by side" in str(refusal)
     assert "AIzaSyD" not in str(refusal)
-    assert [len(talk.ledger.open) for talk in talks] == [1, 1]
+    assert [talk.ledger.open for talk in talks] == [(refusal,), (refusal,)]
+
+
+def test_with_sessions_side_by_side_each_ledger_has_what_is_raised_also_where_that_is_an_exception(direct):
+    talks = [direct(), direct()]
+    with opened(talks[0].engine, bound=False), opened(talks[1].engine, bound=False), active.softly():
+        refusal = of_nobody(lambda: active.engine_for(*POST))
+    assert isinstance(refusal, Exception)
+    assert [talk.ledger.open for talk in talks] == [(refusal,), (refusal,)]
 
 
 def test_a_session_that_lets_the_call_pass_is_no_sibling(direct):
@@ -195,13 +203,20 @@ def test_sessions_that_end_out_of_turn_leave_nothing_behind(tmp_path, monkeypatc
     assert active.bound() is None
 
 
-def test_what_a_session_let_pass_is_known_where_its_connection_is_made(direct):
+def test_what_is_let_pass_is_known_where_its_connection_is_made_and_no_longer(direct):
     ignored = ("GET", "https://api.openai.com/v1/models")
-    with opened(direct(traffic=Traffic(ignore=["api.openai.com"])).engine):
+    go = threading.Event()
+    with opened(direct(traffic=Traffic(ignore=["api.openai.com"])).engine), ThreadPoolExecutor(1) as pool:
         assert active.engine_for(*ignored) is None
-        assert in_thread(active.passed) == ignored
-        with ThreadPoolExecutor(1) as pool:
+        assert active.passed() is None
+        with active.letting_pass(*ignored):
+            assert active.passed() == ignored
+            assert in_thread(active.passed) == ignored
             assert pool.submit(active.passed).result() == ignored
+            late = pool.submit(lambda: (go.wait(10), active.passed()))
+        go.set()
+        assert late.result() == (True, None)
+        assert active.passed() is None
 
 
 def test_sessions_that_something_concerns_are_those_that_stop_it(direct):

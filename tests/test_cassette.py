@@ -4,12 +4,12 @@ from random import Random
 
 import pytest
 
-from onetake.cassette import Cassette, Damaged, SecretLeftError, decoration
+from onetake.cassette import Cassette, Damaged
 from onetake.key import Keyer
 from onetake.model import Entry, KeySpec, Request, Response
-from onetake.settings import KeyRules, Replace
 from onetake.stores.directory import DirectoryStore
 from onetake.stores.memory import MemoryStore
+from onetake.writing import SecretLeftError
 
 SECRET = "sk-proj-" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z" * 2
 
@@ -95,55 +95,6 @@ def test_a_secret_inside_a_compressed_body_is_not_written(size):
     with pytest.raises(SecretLeftError):
         Cassette(store).add(replace(make(), response=Response(200, (), body)))
     assert (list(store.names()), list(store.side_names())) == ([], [])
-
-
-def test_an_entry_waits_in_the_pending_store_until_it_is_promoted(tmp_path):
-    store, pending = MemoryStore(), MemoryStore()
-    cassette = Cassette(store, pending)
-    cassette.add(make())
-    assert (list(store.names()), len(pending.names())) == ([], 1)
-    assert cassette.load(make().key, 0) == make()
-    assert cassette.promote() == [make()]
-    assert (len(store.names()), list(pending.names())) == (1, [])
-    assert Cassette(store).load(make().key, 0) == make()
-
-
-def test_a_promoted_entry_takes_the_next_ordinal_where_another_process_was_faster():
-    store = MemoryStore()
-    cassette = Cassette(store, MemoryStore())
-    cassette.add(make())
-    Cassette(store).add(replace(make(), verdict="left:3"))
-    assert [entry.ordinal for entry in cassette.promote()] == [1]
-    assert Cassette(store).load(make().key, 0).verdict == "left:3"
-
-
-def test_a_replacement_that_waits_is_promoted_over_the_old_entry():
-    store = MemoryStore()
-    Cassette(store).add(make())
-    cassette = Cassette(store, MemoryStore())
-    cassette.put(replace(make(), verdict="left:3"))
-    assert Cassette(store).load(make().key, 0).verdict == "good"
-    cassette.promote()
-    assert Cassette(store).load(make().key, 0).verdict == "left:3"
-
-
-def test_the_decoration_is_made_of_what_the_key_counts():
-    assert decoration(make()) == "chat-gpt-5"
-    assert decoration(make(keyer=Keyer(KeyRules(ignore=("$.model",))))) == "chat"
-    assert decoration(make(url="https://api.example/rank")) == "post"
-
-
-def test_the_decoration_names_a_model_of_the_path_or_of_a_form():
-    named = "https://x.openai.azure.com/openai/deployments/my%20house/chat/completions"
-    unnamed = replace(make(url=named).request, body=b"{}")
-    assert decoration(replace(make(url=named), request=unnamed)) == "chat-my-house"
-    part = b'--b\r\nContent-Disposition: form-data; name="%b"\r\n\r\nwhisper-1\r\n--b--\r\n'
-    head, url = (("content-type", "multipart/form-data; boundary=b"),), "https://api.openai.com/v1/audio/translations"
-    form = replace(make(url=url), request=Request("POST", url, head, part % b"model"))
-    assert decoration(form) == "transcription-whisper-1"
-    assert decoration(replace(form, request=Request("POST", url, head, part % b"language"))) == "transcription"
-    rules = KeySpec("k1", "s1", Keyer(KeyRules(replace=(Replace("whisper-[0-9]", "MODEL"),))).spec())
-    assert decoration(replace(form, key_spec=rules)) == "transcription"
 
 
 def test_br_094_requests_whose_names_are_alike_are_two_entries(tmp_path):

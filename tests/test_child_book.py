@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import errno
+import os
+import pickle
+import time
 
 import pytest
 
-from onetake.child_book import ChildBook
+from onetake.child_book import ChildBook, Unheard
 from onetake.errors import ContractError, InteractionNotFound, NotStored
 from onetake.ledger import Ledger
 from onetake.model import Response
@@ -43,7 +48,7 @@ def test_the_half_line_of_a_killed_child_is_left_alone(books):
     child.tell(InteractionNotFound("why", "one"))
     (file,) = child.folder.iterdir()
     with file.open("ab") as half:
-        half.write(b"+gASV")
+        half.write(b"+ 1 gASV")
     assert len(parent.told()[0]) == 1
     assert parent.told() == ([], [])
 
@@ -83,6 +88,112 @@ def test_what_was_read_is_removed_and_a_child_that_is_still_there_is_heard(books
     assert child.folder.exists()  # not read yet
     parent.told()
     parent.remove()
-    assert not child.folder.parent.exists()
+    assert list(child.folder.parent.iterdir()) == []
     child.tell(InteractionNotFound("why", "two"))
     assert [told.args[1] for told in parent.told()[0]] == ["two"]
+
+
+def line_of(number, what):
+    return b"+ %d %s\n" % (number, base64.b64encode(pickle.dumps(what)))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"+ 7 gASV\n",
+        b"+ 7 gASV+ 8 gASV\n",
+        b"+gASV\n",
+        b"\xff\xfe\n",
+        b"- x\n",
+        b"+ 7 Y29uZXRha2UuZXJyb3JzClJlZnVzYWxPZkxhdGVyCi4=\n",
+        line_of(7, "a text"),
+        line_of(7, InteractionNotFound("why", "x")).replace(b"+ 7 ", b"+ 7 !"),
+    ],
+    ids=[
+        "torn",
+        "torn-and-another",
+        "no-number",
+        "no-text",
+        "no-such-number",
+        "another-onetake",
+        "no-refusal",
+        "bytes",
+    ],
+)
+def test_a_line_that_cannot_be_read_is_a_refusal_that_names_the_file_and_the_others_still_count(books, damage):
+    parent, child = books
+    child.tell(InteractionNotFound("why", "one"))
+    (file,) = child.folder.iterdir()
+    with file.open("ab") as book:
+        book.write(damage)
+    child.tell(two := InteractionNotFound("why", "two"))
+    child.settled([two])
+    told, settled = parent.told()
+    assert [type(one) for one in told] == [InteractionNotFound, Unheard, InteractionNotFound]
+    assert [one.args[1] for one in (told[0], told[2], *settled)] == ["one", "two", "two"]
+    assert str(told[1]).startswith(f"a child process of this session said something that cannot be read: {file}")
+
+
+def test_a_file_with_something_that_cannot_be_read_stays_for_a_person_to_look_at(books):
+    parent, child = books
+    child.tell(InteractionNotFound("why", "one"))
+    (file,) = child.folder.iterdir()
+    with file.open("ab") as book:
+        book.write(b"?\n")
+    parent.told()
+    parent.remove()
+    assert file.exists()
+
+
+@pytest.mark.parametrize("written", [None, 0, 1, 30], ids=["refused", "nothing", "a-byte", "a-part"])
+def test_what_could_not_be_written_at_once_goes_out_with_the_next_line_and_keeps_its_number(
+    books, written, monkeypatch
+):
+    parent, child = books
+    real, calls = os.write, []
+
+    def full(descriptor, data):
+        calls.append(data)
+        if len(calls) > 1 or written is None:
+            raise OSError(errno.ENOSPC, "full")
+        return real(descriptor, data[:written])
+
+    one, two = InteractionNotFound("why", "one"), InteractionNotFound("why", "two")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        child.tell(one)
+    assert parent.told() == ([], [])
+    child.tell(two)
+    child.settled([two])
+    told, settled = parent.told()
+    assert [refusal.args[1] for refusal in told] == ["one", "two"]
+    assert [refusal.args[1] for refusal in settled] == ["two"]
+
+
+def test_a_short_write_is_written_on(books, monkeypatch):
+    parent, child = books
+    real = os.write
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", lambda descriptor, data: real(descriptor, data[:5]))
+        child.tell(InteractionNotFound("why", "one"))
+    assert [told.args[1] for told in parent.told()[0]] == ["one"]
+
+
+def test_a_refusal_whose_line_never_came_is_settled_without_a_word(books):
+    parent, child = books
+    child.folder.mkdir(parents=True)
+    (child.folder / "1-a.told").write_bytes(b"- 3\n")
+    assert parent.told() == ([], [])
+
+
+def test_what_a_killed_run_left_is_removed_after_a_week_and_never_what_may_be_at_work(books, tmp_path):
+    parent, child = books
+    old, young, used = (child.folder.with_name(name) for name in ("old", "young", "used"))
+    for folder in (old, young, used):
+        folder.mkdir(parents=True)
+        (folder / "1-a.told").write_bytes(b"")
+    week = time.time() - 8 * 24 * 3600
+    for path in (old / "1-a.told", old, used):
+        os.utime(path, (week, week))
+    parent.remove()
+    assert sorted(folder.name for folder in child.folder.parent.iterdir()) == ["used", "young"]

@@ -5,16 +5,20 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import subprocess
 import sys
 import threading
-import time
 
 import httpx
 import pytest
 
 import onetake
-from onetake import scopes, starting
+from onetake import active, scopes, starting
+from onetake.model import Mode
+from onetake.options import Options
+from onetake.session_run import SessionRun
+from onetake.settings import Settings
 from onetake.testing.project import Project
 
 _SCHEMA = {"type": "object", "properties": {"label": {"type": "string"}}, "required": ["label"]}
@@ -89,6 +93,7 @@ def test_a_child_records_only_under_contracts_that_travel_whole(cassette, contra
     with onetake.use_cassette(cassette, mode="once", contract=contract):
         found = seed()
     assert (found["mode"], len(found["contracts"])) == (mode, travelling)
+    assert ("cannot judge the contract" in found.get("unrecorded", "")) == (mode == "none")
     for one in found["contracts"]:
         assert onetake.Contract(**one).digest == contract.digest
 
@@ -103,38 +108,42 @@ def test_an_environment_of_bytes_and_one_that_is_none_of_ours_are_carried(casset
     assert starting.carry({"PYTHONPATH": starting.HOOK, starting.VARIABLE: "{}"}) == {"PYTHONPATH": ""}
 
 
-def test_the_start_up_hook_runs_the_sitecustomize_that_it_stands_in_front_of(cassette, tmp_path):
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "sitecustomize.py").write_text("import sys\nsys.here = 'mine'\n")
-    code = (
-        "import sys, sitecustomize\n"
-        "print(sys.here, sitecustomize.__file__, 'onetake.inherited' in sys.modules, sys.path)"
-    )
+@pytest.mark.parametrize(
+    ("option", "value", "mend"),
+    [
+        ("ignore", [f"h{number}.example.com/{'x' * 100}" for number in range(400)], "say it in the settings instead"),
+        ("hosts", [f"h{number}.{'x' * 60}.example.com" for number in range(600)], "say it in the settings instead"),
+    ],
+)
+def test_an_option_that_no_environment_holds_is_named_before_anything_is_asked(cassette, option, value, mend):
+    before = dict(os.environ)
+    with pytest.raises(onetake.UsageError, match=f"^{option}: too long for the environment.*: {mend}$"):
+        onetake.use_cassette(cassette, mode="none", **{option: value}).__enter__()
+    assert dict(os.environ) == before
+
+
+def test_a_test_with_an_endless_id_is_told_to_shorten_it(tmp_path):
+    options = Options("c", "none")
+    with pytest.raises(onetake.UsageError, match=r"^test: too long .* give the test a shorter id$"):
+        SessionRun(options, Settings(tmp_path), Mode.NONE, "test_x.py::test[" + "x y " * 10_000 + "]")
+
+
+def test_a_session_is_handed_on_as_soon_as_it_is_open(cassette, monkeypatch):
+    monkeypatch.delenv(starting.VARIABLE, raising=False)
+    seen = []
+    entered = active.enter
+
+    def enter(*args, **kwargs):
+        scope = entered(*args, **kwargs)
+        # What a thread that starts a process just now hands on.
+        thread = threading.Thread(target=lambda: seen.append(starting.carry(None) or {}))
+        thread.start()
+        thread.join()
+        return scope
+
+    monkeypatch.setattr(active, "enter", enter)
     with onetake.use_cassette(cassette, mode="none"):
-        env = {"PYTHONPATH": str(tmp_path / "mine")}
-        done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
-    assert done.stdout.split()[:3] == ["mine", str(tmp_path / "mine" / "sitecustomize.py"), "True"], done.stderr
-    assert starting.HOOK not in done.stdout
-
-
-def test_a_python_without_onetake_loads_it_from_beside_the_hook(cassette, tmp_path):
-    code = "import sys; print('onetake.inherited' in sys.modules)"
-    with onetake.use_cassette(cassette, mode="none"):
-        # The interpreter that the virtual environment is made of has no onetake.
-        bare = [os.path.realpath(sys.executable), "-c"]
-        assert subprocess.run([*bare, "import onetake"], env={}, cwd=tmp_path).returncode == 0
-        done = subprocess.run([*bare, code], capture_output=True, text=True, cwd=tmp_path)
-    assert subprocess.run([*bare, "import onetake"], env={}, cwd=tmp_path, stderr=-3).returncode == 1
-    assert done.stdout == "True\n", done.stderr
-
-
-def test_a_session_that_cannot_be_opened_ends_the_child_before_it_does_anything(cassette):
-    with onetake.use_cassette(cassette, mode="none"):
-        cassette.with_name("onetake.toml").write_text("unknown = 1\n")
-        done = subprocess.run([sys.executable, "-c", "print('ran')"], capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "cannot be opened" in done.stderr
-    assert "unknown" in done.stderr
+        assert seen[0].get(starting.VARIABLE) == os.environ[starting.VARIABLE]
 
 
 def test_children_record_into_the_cassette_of_a_recording_session(cassette, tmp_path, provider):
@@ -201,6 +210,7 @@ def test_a_fork_while_other_threads_are_at_work_never_hangs(cassette, provider, 
 
 def _forked(client, provider):
     """Return the exit code of a forked child that asks both; -9 for one that hung."""
+    ends, held_by_the_child = os.pipe()
     pid = os.fork()
     if not pid:
         code = 0
@@ -211,11 +221,9 @@ def _forked(client, provider):
             code += 2
         finally:
             os._exit(code)
-    end = time.monotonic() + 30
-    while time.monotonic() < end:
-        done, status = os.waitpid(pid, os.WNOHANG)
-        if done:
-            return os.waitstatus_to_exitcode(status)
-        threading.Event().wait(0.005)
-    os.kill(pid, 9)
+    os.close(held_by_the_child)
+    # The pipe ends with the child.
+    if not select.select([ends], [], [], 30)[0]:
+        os.kill(pid, 9)
+    os.close(ends)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])

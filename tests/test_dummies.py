@@ -57,8 +57,8 @@ def test_a_variable_that_is_set_is_left_alone_and_an_empty_one_counts_as_unset(d
     ("way", "without"),
     [
         ("AWS_ACCESS_KEY_ID", {"AWS_SECRET_ACCESS_KEY"}),
-        ("GEMINI_API_KEY", {"GOOGLE_API_KEY"}),
-        ("GOOGLE_CLOUD_PROJECT", {"GOOGLE_API_KEY", "GEMINI_API_KEY"}),
+        ("GOOGLE_API_KEY", {"GEMINI_API_KEY"}),
+        ("GOOGLE_CLOUD_PROJECT", {"GEMINI_API_KEY"}),
         ("ANTHROPIC_AUTH_TOKEN", {"ANTHROPIC_API_KEY"}),
         ("AWS_REGION", {"AWS_DEFAULT_REGION"}),
         ("AWS_PROFILE", {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"}),
@@ -114,6 +114,10 @@ def test_the_sdks_start_without_a_key():
         openai.OpenAI()
     with onetake.use_cassette("a", mode="none"):
         assert openai.OpenAI().api_key == anthropic.Anthropic().api_key == dummies.DUMMY
+
+
+def test_there_is_one_dummy_for_gemini_for_google_genai_warns_of_two(during):
+    assert {"GEMINI_API_KEY", "GOOGLE_API_KEY"} & set(during()) == {"GEMINI_API_KEY"}
 
 
 def test_the_page_lists_every_variable():

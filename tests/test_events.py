@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onetake.events import Event, Splitter, events, framing, ndjson_events, sse_events
+from onetake.events import Event, Splitter, events, framing, ndjson_events, pieces, sse_events
 from onetake.eventstream import framed, headers
 from onetake.model import Response
 from onetake.testing.provider import bedrock_exception, bedrock_frame
@@ -229,3 +229,24 @@ def test_sound_that_begins_like_a_stream_is_none():
     for start in (b":\x00\x01", b"data:", b"[{}", b"{}"):
         assert framing((("content-type", "audio/pcm"),), start) is None
     assert framing((("content-type", "text/plain"),), b"data:") == "sse"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (b"data: a\n\ndata: b\n\n", [b"data: a\n\n", b"data: b\n\n"]),
+        (b"data: a\n\ndata: {", [b"data: a\n\n", b"data: {"]),
+        (b'{"data": 1}', [b'{"data": 1}']),
+        (b"", []),
+    ],
+    ids=["stream", "rest", "no stream", "empty"],
+)
+def test_the_pieces_of_a_body_are_its_events_and_the_rest(body, expected):
+    assert pieces(Response(200, (), body)) == expected
+
+
+@given(BODIES)
+def test_the_pieces_of_a_body_are_the_body(body):
+    found = pieces(Response(200, (("content-type", "text/event-stream"),), body))
+    assert b"".join(found) == body
+    assert all(found)

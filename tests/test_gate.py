@@ -274,6 +274,17 @@ def test_every_choice_is_judged_and_named():
     assert [violation.path for violation in found.violations] == ["choices[1]$.label"]
 
 
+def test_a_violation_names_its_call_where_there_are_several(api):
+    asked = api.request(**api.tool())
+    found = judge(asked, api.said(None, calls=[("tag", RIGHT), ("tag", WRONG), ("tag", WRONG)]))[1]
+    assert [violation.path for violation in found.violations] == ["tool_calls[1]$.label", "tool_calls[2]$.label"]
+    found = judge(OpenAI.request(**OpenAI.tool()), OpenAI.said("", "", calls=[("tag", RIGHT), ("tag", WRONG)]))[1]
+    paths = ["choices[0].tool_calls[1]$.label", "choices[1].tool_calls[1]$.label"]
+    assert [violation.path for violation in found.violations] == paths
+    (alone,) = judge(asked, api.said(None, calls=[("tag", WRONG)]))[1].violations
+    assert alone.path == "$.label"
+
+
 def test_one_refused_choice_does_not_hide_what_another_one_breaks():
     body = json.loads(OpenAI.said(WRONG, None).body)
     body["choices"][1]["message"]["refusal"] = "no"

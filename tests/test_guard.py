@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from onetake import active, guard
-from onetake.errors import InteractionNotFound, NetworkRefusal
+from onetake.errors import InteractionNotFound, InteractionNotFoundAsException, NetworkRefusal
 from onetake.guard_peers import Peer
 from onetake.traffic import Traffic
 
@@ -23,6 +23,9 @@ def opened(talk, *, bound=True):
         if token is not None:
             active.unbind(scope, token)
         active.leave(scope)
+
+
+LOCAL = Peer("127.0.0.1", 11434)
 
 
 def said(call, *arguments, **more):
@@ -152,11 +155,50 @@ def test_what_an_adapter_carries_is_let_out_of_a_session_that_records_only(direc
 def test_a_request_that_was_let_pass_says_what_its_connection_is(direct, url, host, port, word, told):
     with opened(direct(mode="none", traffic=TRAFFIC)) as talk:
         assert active.engine_for("GET", url) is None
-        assert said(guard.connecting, host, port) is word
+        with active.letting_pass("GET", url):
+            assert said(guard.connecting, host, port) is word
     assert len(talk.ledger.all) == told
 
 
-LOCAL = Peer("127.0.0.1", 11434)
+def test_a_request_that_was_let_pass_says_nothing_of_what_comes_after_it(direct):
+    with opened(direct(mode="none", traffic=TRAFFIC)):
+        for url in ("https://api.example.com/health", "http://127.0.0.1:9/health"):
+            with active.letting_pass("GET", url):
+                pass
+        assert said(guard.connecting, "api.example.com", 443) is NetworkRefusal
+        assert said(guard.sending, LOCAL, b"POST /v1/chat/completions HTTP/1.1\r\n") is InteractionNotFound
+
+
+def test_a_session_that_does_not_let_a_request_pass_stops_its_connection(direct):
+    passed = ("GET", "https://api.example.com/health")
+    with opened(direct(mode="none")), active.letting_pass(*passed):
+        assert said(guard.connecting, "api.example.com", 443) is NetworkRefusal
+        assert said(guard.sending, Peer("api.example.com", 443), b"x" * 40, passed=passed) is NetworkRefusal
+
+
+@pytest.mark.parametrize(
+    ("data", "word"),
+    [
+        (b"GET /health HTTP/1.1\r\n", None),
+        (b"GET https://api.example.com/health HTTP/1.1\r\n", None),
+        (b"GET /health/deep HTTP/1.1\r\n", NetworkRefusal),
+        (b"POST /v1/chat/completions HTTP/1.1\r\n", NetworkRefusal),
+        (b"rest of a body", None),
+    ],
+)
+def test_a_request_that_can_be_read_is_judged_before_the_one_that_its_connection_was_made_for(direct, data, word):
+    peer, passed = Peer("192.0.2.7", 443, "api.example.com"), ("get", "https://api.example.com/health")
+    with opened(direct(mode="none", traffic=TRAFFIC)):
+        assert said(guard.sending, peer, data, secure=True, passed=passed) is word
+        with active.letting_pass(*passed):
+            assert said(guard.sending, peer, data, secure=True) is word
+
+
+def test_of_a_connection_with_several_names_each_may_be_ignored(direct):
+    with opened(direct(mode="none", traffic=Traffic(ignore=["api.example.com/health"]))):
+        for peer in (Peer("192.0.2.7", 80, "api.example.com"), Peer("api.example.com", 80, "other.example.com")):
+            assert said(guard.sending, peer, b"GET /health HTTP/1.1\r\n") is None
+            assert said(guard.sending, peer, b"GET /other HTTP/1.1\r\n") is NetworkRefusal
 
 
 @pytest.mark.parametrize(
@@ -211,6 +253,14 @@ def test_sessions_side_by_side_are_told_in_each_ledger(direct):
         assert said(guard.connecting, "db.example.com", 1) is NetworkRefusal
     assert one.ledger.all == other.ledger.all != ()
     assert off.ledger.all == ()
+
+
+def test_sessions_side_by_side_have_what_is_raised_also_where_that_is_an_exception(direct):
+    one, other = direct(mode="none"), direct(mode="none")
+    with opened(one, bound=False), opened(other, bound=False), active.softly():
+        with pytest.raises(InteractionNotFoundAsException) as caught:
+            guard.connecting("api.openai.com", 443)
+        assert one.ledger.all == other.ledger.all == (caught.value,)
 
 
 def test_a_context_whose_sealed_session_has_ended_stays_sealed(direct):

@@ -266,36 +266,6 @@ def test_a_socket_class_that_stands_before_the_real_one_is_looked_behind(origin,
         real().connect(origin.address)
 
 
-def test_the_event_loop_of_windows_is_hooked_at_its_own_calls(origin, monkeypatch):
-    called = []
-
-    class Proactor:
-        """Has the methods of the real one, which is there on Windows only."""
-
-        def connect(self, conn, address):
-            called.append(address)
-
-        def send(self, conn, buf, flags=0):
-            called.append(buf)
-
-        def sendto(self, conn, buf, flags=0, addr=None):
-            called.append(addr)
-
-    monkeypatch.setattr(asyncio, "IocpProactor", Proactor, raising=False)
-    with socket.create_connection(origin.address) as sock, sealed(hosts=[origin.place]):
-        for call in (
-            lambda: Proactor().connect(sock, origin.address),
-            lambda: Proactor().send(sock, b"x"),
-            lambda: Proactor().sendto(sock, b"x", 0, origin.address),
-            lambda: Proactor().sendto(sock, b"x", addr=origin.address),
-        ):
-            with pytest.raises(InteractionNotFound):
-                call()
-    assert called == []
-    Proactor().connect(None, "outside")
-    assert called == ["outside"]
-
-
 def test_what_trio_copied_is_found_by_its_public_class():
     assert [kind.__name__ for kind in trio.socket.SocketType.__subclasses__()] == ["_SocketType"]
     guard_sockets.install()

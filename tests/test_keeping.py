@@ -58,6 +58,35 @@ def test_a_reject_that_a_hand_moved_into_the_cassette_is_never_replayed(direct):
             direct(talk.rejects, mode).ask("q")
 
 
+@pytest.mark.parametrize(
+    ("kind", "response", "told"),
+    [
+        ("length", ("{", {"finish": "length"}), ["token limit (max_tokens", 'keep=["length"]']),
+        (
+            "refusal",
+            (None, {"refusal": "I cannot help\nwith that."}),
+            ['said: "I cannot help⏎with that."', "the prompt"],
+        ),
+        ("refusal", ("No.", {"finish": "content_filter"}), ['the model said: "No."', 'keep=["refusal"]']),
+        ("violation", ("It is a bug.", {}), ['found text that begins "It is a bug."', 'keep=["violation"]']),
+        ("cut", CUT, ["broke off", 'keep=["cut"]']),
+        ("json", Response(200, CUT.headers, b"<html>"), ['found text that begins "<html>"', "kept aside, and ask"]),
+    ],
+)
+def test_a_refused_answer_says_what_mends_it(direct, kind, response, told):
+    talk = direct(contracts=(LABELS,))
+    error = refused(talk, "q", response if isinstance(response, Response) else direct.said(response[0], **response[1]))
+    assert error.kind == kind
+    assert [text for text in (*told, "\n  to mend it: ") if text not in str(error)] == []
+    assert ("keep=" in str(error)) == (kind != "json")
+
+
+def test_what_a_refusal_quotes_is_scrubbed(direct):
+    error = refused(direct(contracts=(LABELS,)), "q", direct.said(None, refusal=f"I will not use {SECRET}!"))
+    assert 'the model said: "I will not use [openai key 1]!"' in str(error)
+    assert SECRET[8:20] not in str(error) + repr(error)
+
+
 def test_on_reject_pass_gives_the_answer_and_says_so(direct, capsys):
     talk = direct(contracts=(LABELS,), on_reject="pass")
     assert talk.call("q", '{"label": 7}') == '{"label": 7}'
@@ -121,6 +150,7 @@ def test_what_holds_a_secret_that_cannot_be_scrubbed_keeps_its_digest_and_not_it
     talk = direct(contracts=contracts, test=f"test_x.py::test_key[{SECRET}]")
     error = refused(talk, "the question", "the answer")
     assert (error.kind, error.response.body) == ("secret", b"")
+    assert "to mend it: take it out of what is asked" in str(error)
     assert talk.entries() == []
     (reject,) = talk.entries(talk.rejects)
     assert (reject.verdict, reject.request.body, reject.response.body) == ("reject:secret", b"", b"")

@@ -9,8 +9,8 @@ import threading
 
 import pytest
 
-from onetake.errors import ContractError, InteractionNotFound, UsageError
-from onetake.ledger import Ledger
+from onetake.errors import ContractError, InteractionNotFound, UnreadableEntry, UsageError
+from onetake.ledger import Ledger, is_same
 
 
 def miss(name="x"):
@@ -142,3 +142,15 @@ def test_what_is_said_is_noted_once_and_refusals_are_no_notes(capsys):
     ledger.write(miss())
     assert ledger.notes == ("cut by the limit", "old")
     assert capsys.readouterr().err.count("cut by the limit") == 2
+
+
+def test_an_error_is_the_same_as_its_copy_and_as_its_twin():
+    refusal = InteractionNotFound("absent", "POST /")
+    copy, other = InteractionNotFound("absent", "POST /"), InteractionNotFound("absent", "GET /")
+    for one in (refusal, refusal.as_exception()):
+        assert is_same(one, refusal)
+        assert is_same(one, copy)
+        assert is_same(one, copy.as_exception())
+        assert not is_same(one, other)
+        assert not is_same(one, UnreadableEntry("absent", "POST /"))
+        assert not is_same(ValueError(str(one)), one)

@@ -2,6 +2,7 @@ import threading
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from multiprocessing.pool import ThreadPool
+from textwrap import dedent
 
 import pytest
 
@@ -10,6 +11,7 @@ from onetake.contract import Contract
 from onetake.errors import InteractionNotFound, InteractionNotFoundAsException
 from onetake.model import Cut, Request, Response
 from onetake.settings import MaxAge
+from onetake.testing.project import Project
 
 SECRET = "sk-proj-" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z" * 2
 
@@ -113,6 +115,52 @@ def test_an_exhausted_miss_says_its_counts_once(direct):
 def test_an_empty_cassette_says_so(direct):
     error = miss(direct(mode="none"), "q")
     assert error.args[2:4] == ("cassette (empty)", "")
+
+
+def test_what_speaks_no_models_api_is_told_the_ways_past_the_cassette(direct):
+    recording = direct()
+    recording.call("q", "a")
+    replaying = direct(recording.store, "none")
+    mend = miss(replaying, Request("GET", "https://example.org/x")).args[4]
+    assert mend.startswith('mode="new_episodes"')
+    assert "`ignore` lets it out, `quiet` refuses it without a word" in mend
+    assert "`quiet`" not in miss(replaying, "another").args[4]
+
+
+def test_a_child_that_may_not_record_says_why_and_does_not_send_in_a_circle(direct):
+    why = "cannot judge the contract T"
+    reason, *_, mend = miss(direct(mode="none", unrecorded=why, test="tests/test_x.py::test_a"), "q").args
+    assert reason == (
+        "no interaction is stored for this request, and this child process cannot judge the contract T, "
+        "so it records nothing"
+    )
+    assert "in the session's own process" in mend
+    assert "--record-mode" not in mend
+
+
+@pytest.mark.slow
+def test_the_child_of_a_recording_test_under_a_type_names_the_contract(tmp_path, provider):
+    source = """
+        import subprocess, sys
+        import pydantic, pytest
+
+        class Triage(pydantic.BaseModel):
+            label: str
+
+        @pytest.mark.cassette(contract=Triage)
+        def test_kid():
+            subprocess.run([sys.executable, "kid.py"])
+    """
+    kid = """
+        import os, httpx
+        httpx.post(os.environ["PROVIDER"] + "/v1/chat/completions", json={"model": "m", "messages": []})
+    """
+    files = {"onetake.toml": "", "kid.py": dedent(kid), "test_app.py": dedent(source)}
+    done = Project(tmp_path, files, env={"PROVIDER": provider.url}).pytest("--record-mode=once")
+    assert done.code == 1
+    assert "this child process cannot judge the contract Triage, so it records nothing" in done.out
+    assert "--record-mode" not in done.out
+    assert provider.count == 0
 
 
 @pytest.mark.parametrize("sealed", ["none", "replay"])

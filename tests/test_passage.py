@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import os
+import threading
 
+import httpx
 import pytest
 
+import onetake
 from onetake.errors import InteractionNotFound
 from onetake.passage import is_interrupted
 
@@ -57,3 +62,48 @@ def test_a_generator_between_is_asked_why_it_is_closed():
         except BaseException:  # noqa: BLE001 - it must be on its way while the generator is closed
             values.close()
     assert seen == [True, False]
+
+
+_STREAM = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "hi"}]}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("how", ["drops", "closes", "reads-on"])
+def test_a_call_that_is_under_way_at_a_fork_is_the_parents_and_one_entry(tmp_path, provider, how):
+    client = httpx.Client()
+    with onetake.use_cassette(tmp_path / "c", mode="new_episodes") as session:
+        request = client.build_request("POST", provider.url + "/v1/chat/completions", json=_STREAM)
+        response = client.send(request, stream=True)
+        chunks, came = response.iter_raw(), b""
+        while b"[DONE]" not in came:
+            came += next(chunks)
+        pid = os.fork()
+        if not pid:
+            if how == "drops":
+                del chunks, response
+                gc.collect()
+            elif how == "closes":
+                response.close()
+            else:
+                list(chunks)
+            for thread in threading.enumerate():
+                if thread.name == "onetake":
+                    thread.join()
+            os._exit(len(session.recorded))
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+        response.close()
+        assert (provider.count, len(session.recorded), len(session.entries)) == (1, 1, 1)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_function_that_forks_while_it_is_called_is_one_entry(tmp_path):
+    @onetake.recorded
+    def ask(text):
+        return f"child of {text}" if os.fork() == 0 else f"answer to {text}"
+
+    with onetake.use_cassette(tmp_path / "c", mode="new_episodes") as session:
+        said = ask("x")
+        if said == "child of x":
+            os._exit(len(session.recorded))
+        assert os.waitstatus_to_exitcode(os.wait()[1]) == 0
+        assert [said, len(session.recorded), len(session.entries)] == ["answer to x", 1, 1]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+from types import ModuleType
 
 import pytest
 
+from onetake import patching
 from onetake.adapters import httpx as adapter
 from onetake.errors import AdapterError
 from onetake.testing.provider import openai_chat
@@ -121,3 +123,21 @@ def test_a_client_of_an_unknown_shape_is_refused_by_name():
 
     with pytest.raises(AdapterError, match=r"cannot intercept httpx 9\.0: it has no HTTPTransport\.handle_request"):
         adapter.patch(Strange())
+
+
+@pytest.mark.parametrize("part", ["AsyncHTTPConnectionPool", "ResponsePromise"])
+def test_urllib3_future_in_the_place_of_urllib3_goes_to_its_own_adapter(monkeypatch, part):
+    module = ModuleType("urllib3")
+    module.__version__ = "2.99"
+    setattr(module, part, type(part, (), {}))
+    monkeypatch.setitem(sys.modules, "urllib3", module)
+    with pytest.raises(AdapterError, match=r"cannot intercept urllib3-future 2\.99"):
+        patching.install()
+
+
+def test_urllib3_of_another_shape_is_refused_as_what_it_is(monkeypatch):
+    module = ModuleType("urllib3")
+    module.__version__ = "9.0"
+    monkeypatch.setitem(sys.modules, "urllib3", module)
+    with pytest.raises(AdapterError, match=r"cannot intercept urllib3 9\.0"):
+        patching.install()

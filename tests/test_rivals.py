@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import httpx
 import pytest
 import respx
+import urllib3
 
+import onetake
 from onetake import rivals
 from onetake.model import Mode, Request
 from onetake.steps import Policy
@@ -51,3 +55,18 @@ def test_respx_takes_what_its_routes_take():
         assert (rivals.respx_takes("httpx", one), rivals.respx_takes("httpx", other)) == (False, True)
         assert (rivals.respx_on("httpx"), rivals.respx_on("httpx2")) == ("respx", "")
     assert rivals.respx_on("httpx") == ""
+
+
+def test_a_programs_own_module_of_a_tools_name_is_no_rival(monkeypatch):
+    for name in ("requests", "requests.adapters", "respx", "respx.mocks"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    assert rivals.on_requests() == ""
+    assert rivals.respx_on("httpx") == ""
+
+
+def test_a_session_ends_well_beside_a_programs_own_module_of_a_clients_name(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "requests", ModuleType("requests"))
+    with onetake.use_cassette("c", mode="none") as cassette:
+        assert sys.modules["urllib3"] is urllib3
+    assert cassette.refusals == ()

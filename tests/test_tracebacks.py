@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import traceback
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from onetake.errors import InteractionNotFound
 from onetake.ledger import Ledger
-from onetake.tracebacks import end_at_callers_line, family
+from onetake.tracebacks import end_at_callers_line, end_before_ours, family
 
 
 def _raised(call):
@@ -53,3 +55,36 @@ def test_a_refusal_that_was_not_raised_is_left_alone():
     end_at_callers_line(refusal)
     assert refusal.__traceback__ is None
     assert refusal.args == InteractionNotFound("no interaction", "x").args
+
+
+def test_frames_of_ours_at_the_end_are_cut_off_and_those_between_stay():
+    error = _raised(lambda: [*map(Ledger().expecting().gen.throw, [InteractionNotFound("no interaction", "x")])])
+    outer = ValueError("of the program")
+    outer.__cause__ = error
+    end_before_ours(outer)
+    names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+    assert names[-1] == "<lambda>"
+    assert outer.__traceback__ is None
+
+
+def test_a_traceback_of_nothing_but_ours_stays():
+    error = _raised(lambda: [*map(Ledger().expecting().gen.throw, [InteractionNotFound("no interaction", "x")])])
+    while not error.__traceback__.tb_frame.f_code.co_filename.endswith("ledger.py"):
+        error.__traceback__ = error.__traceback__.tb_next
+    end_before_ours(error)
+    assert error.__traceback__ is not None
+
+
+def test_a_sealed_programs_traceback_ends_in_its_client_or_in_its_own_line(tmp_path):
+    import httpx
+
+    import onetake
+
+    def ask():
+        with onetake.use_cassette(tmp_path / "c", mode="none"):
+            httpx.post("https://api.openai.com/v1/chat/completions", json={"model": "m", "messages": []})
+
+    error = _raised(ask)
+    files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    assert any(f"{os.sep}httpx{os.sep}" in file for file in files)
+    assert not any(file.startswith(str(Path(onetake.__file__).parent)) for file in files)

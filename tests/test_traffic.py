@@ -249,3 +249,13 @@ def test_of_a_connection_only_patterns_without_a_path_count(host, port, route):
         quiet=["auth.example.com"],
     )
     assert traffic.connection(host, port) is route
+
+
+@pytest.mark.parametrize("pattern", ["example.com", "example.com/*", "example.com:443/*"])
+def test_a_pattern_for_every_path_counts_for_a_connection(pattern):
+    assert Traffic(ignore=[pattern]).connection("example.com", 443) is Route.IGNORED
+    assert Traffic(ignore=[pattern + "x"]).connection("example.com", 443) is None
+
+
+def test_a_path_of_every_host_counts_for_no_connection():
+    assert Traffic(ignore=["*/*"]).connection("example.com", 443) is None

@@ -13,7 +13,7 @@ from typing import Any
 
 from onetake import forking
 from onetake.engine import Engine
-from onetake.errors import InteractionNotFound
+from onetake.errors import InteractionNotFound, Refusal
 from onetake.misses import line_of
 from onetake.model import Mode, Request
 
@@ -33,25 +33,23 @@ class Scope:
 _scope: ContextVar[Scope | None] = ContextVar("onetake_scope", default=None)
 
 
-class _Inside:
-    """One live call under way; what was started during it may outlive it, and then is no longer inside."""
+class _Call:
+    """One call under way; what was started during it may outlive it, and then is no longer part of it.
 
-    under_way = True
+    Args:
+        passed: Method and URL of a request that goes out untouched, None for a live call.
+    """
+
+    def __init__(self, passed: tuple[str, str] | None = None) -> None:
+        self.passed = passed
+        self.under_way = True
 
 
-_inside: ContextVar[_Inside | None] = ContextVar("onetake_inside", default=None)
-_passed: ContextVar[tuple[str, str] | None] = ContextVar("onetake_passed", default=None)
+_inside: ContextVar[_Call | None] = ContextVar("onetake_inside", default=None)
+_passing: ContextVar[_Call | None] = ContextVar("onetake_passing", default=None)
 _open: list[Scope] = []
 _softly = False
-_lock = threading.Lock()
-
-
-def _renew() -> None:
-    global _lock
-    _lock = threading.Lock()
-
-
-forking.in_children(_renew)
+_lock = forking.Lock()
 
 
 def enter(engine: Engine, *, ambient: bool = False) -> Scope:
@@ -115,7 +113,12 @@ def bind(scope: Scope) -> Token[Scope | None]:
 
 
 def unbind(scope: Scope, token: Token[Scope | None]) -> None:
-    """Undo `bind`; scopes that were closed out of turn are passed over."""
+    """Undo `bind`; scopes that were closed out of turn are passed over.
+
+    Args:
+        scope: The scope that was bound.
+        token: What `bind` returned.
+    """
     if _scope.get() is scope:
         try:
             _scope.reset(token)
@@ -131,6 +134,13 @@ def unbind(scope: Scope, token: Token[Scope | None]) -> None:
 def engine_for(method: str, url: str) -> Engine | None:
     """Return the engine that answers a request made here, None where it goes out untouched.
 
+    Args:
+        method: Upper case; `CALL` for a decorated function.
+        url: Absolute URL, or `function:<qualified name>`.
+
+    Returns:
+        The engine; where there is none an adapter sends the request under `letting_pass`.
+
     Raises:
         InteractionNotFound: Sessions are open side by side and nothing says which of them this thread belongs to.
     """
@@ -139,11 +149,7 @@ def engine_for(method: str, url: str) -> Engine | None:
     scope = _scope.get()
     if scope is None:
         scope = _innermost(method, url)
-    if scope is None or scope.engine.passes(method, url):
-        if not nowhere():
-            _passed.set((method, url))
-        return None
-    return scope.engine
+    return None if scope is None or scope.engine.passes(method, url) else scope.engine
 
 
 def nowhere() -> bool:
@@ -174,20 +180,38 @@ def is_inside() -> bool:
 
 
 def passed() -> tuple[str, str] | None:
-    """Return method and URL of the last request that a session let pass here, untouched; None where it let none."""
-    return _passed.get()
+    """Return method and URL of the request that goes out untouched here and now, None where none does."""
+    call = _passing.get()
+    return call.passed if call is not None and call.under_way else None
 
 
 @contextmanager
 def inside() -> Iterator[None]:
     """Mark a live call as under way here, so that a client below the one that was intercepted is left alone."""
-    call = _Inside()
-    token = _inside.set(call)
+    with _under_way(_inside, _Call()):
+        yield
+
+
+@contextmanager
+def letting_pass(method: str, url: str) -> Iterator[None]:
+    """Mark a request as going out untouched, so that the guard knows by its path what its connection is.
+
+    Args:
+        method: In any case.
+        url: Absolute URL.
+    """
+    with _under_way(_passing, _Call((method, url))):
+        yield
+
+
+@contextmanager
+def _under_way(place: ContextVar[_Call | None], call: _Call) -> Iterator[None]:
+    token = place.set(call)
     try:
         yield
     finally:
         call.under_way = False
-        _inside.reset(token)
+        place.reset(token)
 
 
 def _innermost(method: str, url: str) -> Scope | None:
@@ -203,9 +227,23 @@ def _innermost(method: str, url: str) -> Scope | None:
         "",
         "start the thread inside the session it belongs to, or pass it contextvars.copy_context()",
     )
-    for scope in scopes:
-        scope.engine.ledger.write(refusal)
-    raise scopes[0].engine.in_callers_form(refusal)
+    raise refuse(refusal, [scope.engine for scope in scopes])
+
+
+def refuse(refusal: Refusal, engines: list[Engine]) -> Refusal:
+    """Write one refusal into the ledgers of several sessions.
+
+    Args:
+        refusal: It, in any form.
+        engines: The sessions'; one at least.
+
+    Returns:
+        What is to be raised, in the form that the caller's thread can stand: the one that the ledgers have.
+    """
+    said = engines[0].in_callers_form(refusal)
+    for engine in engines:
+        engine.ledger.write(said)
+    return said
 
 
 def _end_of_chain(scopes: list[Scope]) -> Scope | None:
@@ -223,32 +261,33 @@ def _chain(scope: Scope | None) -> Iterator[Scope]:
         scope = scope.parent
 
 
-def _under(
-    scope: Scope | None,
-    inside: _Inside | None,
-    passed: tuple[str, str] | None,
-    call: Callable[..., Any],
-    /,
-    *args: Any,
-    **kwargs: Any,
-) -> Any:
-    tokens = _scope.set(scope), _inside.set(inside), _passed.set(passed)
-    try:
-        return call(*args, **kwargs)
-    finally:
-        _scope.reset(tokens[0])
-        _inside.reset(tokens[1])
-        _passed.reset(tokens[2])
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """What a context is part of: a session, a live call and one that goes out untouched."""
+
+    scope: Scope | None
+    inside: _Call | None
+    passing: _Call | None
+
+    def run(self, call: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """Call something as part of them."""
+        tokens = _scope.set(self.scope), _inside.set(self.inside), _passing.set(self.passing)
+        try:
+            return call(*args, **kwargs)
+        finally:
+            _scope.reset(tokens[0])
+            _inside.reset(tokens[1])
+            _passing.reset(tokens[2])
 
 
 def _carried(call: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what runs a call in another thread as part of the session, and of the live call, that it is started in."""
+    """Return what runs a call in another thread as part of the session, and of the calls, that it is started in."""
     scope = _scope.get() or _end_of_chain([scope for scope in list(_open) if scope.ambient])
-    return partial(_under, scope, _inside.get(), _passed.get(), call)
+    return partial(_Here(scope, _inside.get(), _passing.get()).run, call)
 
 
 def _carry_into_threads() -> None:
-    """Wrap, once, the two doors by which work reaches another thread without its context."""
+    """Wrap, once, the two ways in which work reaches another thread without its context."""
     if getattr(threading.Thread.start, "_onetake", False):
         return
     start, submit = threading.Thread.start, ThreadPoolExecutor.submit

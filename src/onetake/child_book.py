@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import pickle
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -14,13 +15,34 @@ from onetake.aside import hide
 from onetake.errors import NotStored, Refusal
 
 _SUFFIX = ".told"
+_TRIES = 3
+_LEFT_BEHIND_S = 7 * 24 * 3600.0
+"""Seconds after which what a killed run left is nobody's any more; no session is open for so long."""
+
+
+class Unheard(Refusal, Exception):
+    """A child process said something that cannot be read, so nobody knows what it was refused.
+
+    Args:
+        place: The file.
+        why: What is wrong with it.
+    """
+
+    def __init__(self, place: str, why: str) -> None:
+        super().__init__(place, why)
+
+    def __str__(self) -> str:
+        place, why = self.args
+        return f"a child process of this session said something that cannot be read: {place}\n  {why}"
 
 
 class ChildBook:
     """A folder that a session's children write to and its own process reads.
 
+    A line is `+ <number> <refusal>`, or `- <number>` for one that was expected or handled after all.
+
     Args:
-        folder: Under `.onetake/` of *root*; made by the first child that has something to tell.
+        folder: Under `.onetake/children/` of *root*; made by the first child that has something to tell.
         root: The settings' folder.
         reads: True in the process that opened the session, False in one that inherited it.
         notes: True where it matters that a child was there at all: what only it asked for, the session does not know.
@@ -34,8 +56,11 @@ class ChildBook:
         self._name = ""
         self._mine: list[Refusal] = []
         self._closed: set[int] = set()
+        self._unsaid = b""
         self._read: dict[str, int] = {}
-        self._found: dict[str, list[Refusal]] = {}
+        self._found: dict[str, dict[int, Refusal]] = {}
+        self._unread: set[str] = set()
+        """The files that hold something that cannot be read; a person may want to look at them."""
         self._notes = notes
         self.anyone_came = False
         """Whether a child told anything or, where that is noted, was there."""
@@ -64,48 +89,70 @@ class ChildBook:
         self._begin()
         self._mine.append(refusal)
         told = type(refusal)(*refusal.args[:2]) if isinstance(refusal, NotStored) else refusal
-        self._write(b"+" + base64.b64encode(pickle.dumps(told)))
+        self._write(b"+ %d %s" % (len(self._mine) - 1, base64.b64encode(pickle.dumps(told))))
 
     def settled(self, refusals: Iterable[Refusal]) -> None:
         """Write down that refusals which this child told were expected or handled after all."""
         if self._writer != os.getpid():
             return
         done = {id(refusal) for refusal in refusals} - self._closed
-        for place, refusal in enumerate(self._mine):
+        for number, refusal in enumerate(self._mine):
             if id(refusal) in done:
                 self._closed.add(id(refusal))
-                self._write(b"-%d" % place)
+                self._write(b"- %d" % number)
 
     def told(self) -> tuple[list[Refusal], list[Refusal]]:
-        """Return what children wrote since this was last asked: refusals, and those of all that are settled."""
+        """Return what children wrote since this was last asked: refusals, and those of all that are settled.
+
+        What cannot be read counts as a refusal that nobody knows, an `Unheard`.
+        """
         told: list[Refusal] = []
         settled: list[Refusal] = []
         for file in () if self.is_child else self._files():
             self.anyone_came = True
-            found = self._found.setdefault(file.name, [])
-            for line in self._lines(file):
-                if line.startswith(b"+"):
-                    found.append(pickle.loads(base64.b64decode(line[1:])))
-                    told.append(found[-1])
-                elif line:
-                    settled.append(found[int(line[1:])])
+            new, done = self._heard(file)
+            told += new
+            settled += done
+            if any(isinstance(one, Unheard) for one in new):
+                self._unread.add(file.name)
+        return told, settled
+
+    def _heard(self, file: Path) -> tuple[list[Refusal], list[Refusal]]:
+        found = self._found.setdefault(file.name, {})
+        told: list[Refusal] = []
+        settled: list[Refusal] = []
+        for line in filter(None, self._lines(file)):
+            match line.split(b" "):
+                case [b"+", number, data] if number.isdigit():
+                    found[int(number)] = _refusal(data, file)
+                    told.append(found[int(number)])
+                case [b"-", number] if number.isdigit():
+                    # None where the line that told it could not be written.
+                    settled += [one] if (one := found.get(int(number))) else []
+                case _:
+                    told.append(Unheard(file.as_posix(), "a line in it is damaged"))
         return told, settled
 
     def remove(self) -> None:
-        """Remove what was read; a child that is still there makes its file anew."""
-        if not self.is_child:
+        """Remove what was read, and what runs that were killed left long ago; a child that is there begins anew."""
+        if self.is_child:
+            return
+        for file in self._files():
             with suppress(OSError):
-                for file in self._files():
-                    if file.stat().st_size == self._read.get(file.name):
-                        file.unlink()
-                        del self._read[file.name]
-                self.folder.rmdir()
-                self.folder.parent.rmdir()
+                if file.name not in self._unread and file.stat().st_size == self._read.get(file.name):
+                    file.unlink()
+                    del self._read[file.name]
+        # Not the folder above: another process may just be making its own in it.
+        with suppress(OSError):
+            self.folder.rmdir()
+        with suppress(OSError):
+            for folder in self.folder.parent.iterdir():
+                _sweep(folder)
 
     def _begin(self) -> None:
         """Begin this process's own file; one that was forked has its parent's numbering."""
         if self._writer != os.getpid():
-            self._writer, self._mine, self._closed = os.getpid(), [], set()
+            self._writer, self._mine, self._closed, self._unsaid = os.getpid(), [], set(), b""
             self._name = f"{os.getpid()}-{os.urandom(4).hex()}{_SUFFIX}"
 
     def _files(self) -> list[Path]:
@@ -127,13 +174,43 @@ class ChildBook:
         return whole.splitlines()
 
     def _write(self, line: bytes) -> None:
-        # What cannot be written was printed: a disk that is full must not change what the caller gets.
+        # What cannot be written was printed: a disk that is full must not change what the caller gets. It goes out with
+        # the next line.
+        self._unsaid += line + b"\n"
         with suppress(OSError):
-            hide(self._root)
-            self.folder.mkdir(parents=True, exist_ok=True)
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
-            descriptor = os.open(self.folder / self._name, flags, 0o600)
+            descriptor = self._open()
             try:
-                os.write(descriptor, line + b"\n")
+                while self._unsaid:
+                    self._unsaid = self._unsaid[os.write(descriptor, self._unsaid) :]
             finally:
                 os.close(descriptor)
+
+    def _open(self) -> int:
+        hide(self._root)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
+        for tries_left in reversed(range(_TRIES)):
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                return os.open(self.folder / self._name, flags, 0o600)
+            except FileNotFoundError:  # the session ends just now, and has removed the folder
+                if not tries_left:
+                    raise
+        raise AssertionError
+
+
+def _refusal(data: bytes, file: Path) -> Refusal:
+    try:
+        refusal = pickle.loads(base64.b64decode(data, validate=True))
+        str(refusal)  # that of another onetake may be made of other parts
+    except Exception as error:  # noqa: BLE001 - damaged bytes may raise anything
+        return Unheard(file.as_posix(), f"a refusal in it is damaged, or of another onetake: {type(error).__name__}")
+    return refusal if isinstance(refusal, Refusal) else Unheard(file.as_posix(), "what is in it is no refusal")
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what a killed run left, once nobody can be at it any more."""
+    there = [folder, *folder.iterdir()]
+    if time.time() - max(path.stat().st_mtime for path in there) > _LEFT_BEHIND_S:
+        for file in there[1:]:
+            file.unlink()
+        folder.rmdir()

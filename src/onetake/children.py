@@ -6,13 +6,12 @@ import json
 import os
 from dataclasses import asdict
 from pathlib import Path
-from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from onetake import active, forking, starting
 from onetake.contract import Contract
-from onetake.decide import reads_nothing
+from onetake.decide import reads_nothing, records
 from onetake.engine import Engine
 from onetake.errors import UsageError
 from onetake.model import Mode
@@ -23,17 +22,9 @@ from onetake.steps import Policy
 _LONGEST = 30_000
 """Characters of a seed; Windows takes 32,767 for one variable, Linux 131,072 bytes."""
 
-_lock = Lock()
+_lock = forking.Lock()
 _seeds: WeakKeyDictionary[Engine, str] = WeakKeyDictionary()
 _travelling: dict[tuple[str, str], bool] = {}
-
-
-def _renew() -> None:
-    global _lock
-    _lock = Lock()
-
-
-forking.in_children(_renew)
 
 
 def seed_of(options: Options, policy: Policy, folder: Path, told: Path, refusals: str) -> str:
@@ -49,50 +40,48 @@ def seed_of(options: Options, policy: Policy, folder: Path, told: Path, refusals
     Returns:
         Empty for a session that reads and writes nothing. A contract travels as its schema; one that is more than that
         (a type with validators, a callable `on`) cannot judge in the child, which then records nothing.
+
+    Raises:
+        UsageError: An option is too long for an environment.
     """
     if reads_nothing(policy.mode):
         return ""
     seed = {
+        **_options(options, policy),
         "root": str(policy.root),
         "name": str(folder),
         "mode": policy.mode.value,
-        "repeats": policy.repeats.value,
-        "on_reject": policy.on_reject,
         "refusals": refusals,
         "test": policy.test,
         "node": policy.node,
         "told": str(told),
-        "keep": list(policy.keep),
-        "hosts": list(options.hosts),
-        "ignore": list(options.ignore),
-        "key": _key(options),
-        "max_age": _max_age(options),
     }
-    contracts = [_contract(one) for one in policy.contracts if _travels(one)]
-    if len(contracts) < len(policy.contracts) or any(one.is_type for one in policy.contracts):
-        seed["mode"] = Mode.NONE.value
-    text = json.dumps({**seed, "contracts": contracts})
-    if len(text) > _LONGEST:
-        # Sealed, and what the contracts would say is left to the session's own process.
-        text = json.dumps({**seed, "mode": Mode.NONE.value, "contracts": []})
-    return text
+    if unjudged := [one.name for one in policy.contracts if one.is_type or not _travels(one)]:
+        seed |= _sealed(policy, f"cannot judge the contract {unjudged[0]}")
+    whole = json.dumps({**seed, "contracts": [_contract(one) for one in policy.contracts if _travels(one)]})
+    if len(whole) <= _LONGEST:
+        return whole
+    # What the contracts would say is left to the session's own process.
+    return _fitting({**seed, **_sealed(policy, "cannot judge the contracts, too long to hand on"), "contracts": []})
 
 
 def begin(engine: Engine, seed: str) -> None:
-    """Hand a session on from now on: by the environment, and at the doors by which a program starts processes.
+    """Have a session handed on once its scope is open, at the doors by which a program starts processes.
 
     Args:
-        engine: The session's; its scope is open.
+        engine: The session's; its scope is not open yet, so that no child is started between the two.
         seed: What `seed_of` returned.
     """
     starting.hand_on(seed_here)
     with _lock:
         _seeds[engine] = seed
-        _show()
 
 
-def end() -> None:
-    """Hand on what is still open, once a session's scope has been left: with the last one, nothing."""
+def show() -> None:
+    """Put what is open into the environment, for what is started past the doors; with nothing open, nothing.
+
+    To be called when a scope was opened or left.
+    """
     with _lock:
         _show()
 
@@ -103,7 +92,6 @@ def seed_here() -> str:
 
 
 def _show() -> None:
-    """Put into the environment what a process gets that is started past the doors, by C code or a shell."""
     seed = _seed(active.innermost())
     if seed:
         os.environ[starting.VARIABLE] = seed
@@ -119,6 +107,36 @@ def _show() -> None:
 
 def _seed(scope: active.Scope | None) -> str:
     return _seeds.get(scope.engine, "") if scope is not None else ""
+
+
+def _options(options: Options, policy: Policy) -> dict[str, Any]:
+    return {
+        "repeats": policy.repeats.value,
+        "on_reject": policy.on_reject,
+        "keep": list(policy.keep),
+        "hosts": list(options.hosts),
+        "ignore": list(options.ignore),
+        "key": _key(options),
+        "max_age": _max_age(options),
+    }
+
+
+def _sealed(policy: Policy, why: str) -> dict[str, str]:
+    """Return what makes a child record nothing, and say why where its session does record."""
+    return {"mode": Mode.NONE.value, "unrecorded": why if records(policy.mode) else ""}
+
+
+def _fitting(seed: dict[str, Any]) -> str:
+    """Return a seed as JSON, if an environment holds it: beside a longer one no process could be started at all."""
+    text = json.dumps(seed)
+    if len(text) > _LONGEST:
+        longest = max(seed, key=lambda name: len(json.dumps(seed[name])))
+        mend = "give the test a shorter id" if longest in ("test", "node") else "say it in the settings instead"
+        raise UsageError(
+            f"{longest}: too long for the environment by which child processes join this session"
+            f" ({len(text)} characters, {_LONGEST} fit): {mend}"
+        )
+    return text
 
 
 def _key(options: Options) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from threading import Lock
 
 from onetake import forking
 
@@ -30,7 +29,8 @@ PROVIDERS: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
     ({"OPENAI_API_KEY": DUMMY}, ("OPENAI_ADMIN_KEY",)),
     ({"AZURE_OPENAI_API_KEY": DUMMY}, ("AZURE_OPENAI_AD_TOKEN",)),
     ({"ANTHROPIC_API_KEY": DUMMY}, ("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE", "ANTHROPIC_FEDERATION_RULE_ID")),
-    ({"GEMINI_API_KEY": DUMMY, "GOOGLE_API_KEY": DUMMY}, _GOOGLE),
+    # Both of them make google-genai warn; litellm's and pydantic-ai's older versions read this one alone.
+    ({"GEMINI_API_KEY": DUMMY}, ("GOOGLE_API_KEY", *_GOOGLE)),
     ({"AWS_ACCESS_KEY_ID": DUMMY, "AWS_SECRET_ACCESS_KEY": DUMMY}, _AWS),
     ({"AWS_DEFAULT_REGION": "us-east-1"}, ("AWS_REGION", *_AWS)),
     ({"CO_API_KEY": DUMMY, "COHERE_API_KEY": DUMMY}, ()),
@@ -48,16 +48,7 @@ PROVIDERS: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
 The dummies of one provider stand in together, where none of its variables is set: half of a pair is of no use.
 """
 
-_lock = Lock()
-
-
-def _renew() -> None:
-    global _lock
-    _lock = Lock()
-
-
-forking.in_children(_renew)
-
+_lock = forking.Lock()
 _open = {True: 0, False: 0}
 """How many sessions are open, by whether they are sealed."""
 _standing: list[tuple[str, str, str | None]] = []

@@ -7,7 +7,6 @@ is held across a live call, and only `repeats="same"` holds one across a write: 
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import RLock
 
 from onetake import forking, gate, misses
 from onetake.cassette import Cassette
@@ -68,12 +67,7 @@ class Engine:
         self._keeper = Keeper(policy, cassette, rejects, ledger, self._turn, on_record)
         self._turns: dict[str, Turn] = {}
         self._warned: set[tuple[str, str]] = set()
-        self._lock = RLock()  # re-entrant: a stream that is dropped may end in the garbage collector, anywhere
-        forking.remember(self)
-
-    def renew(self) -> None:
-        """Free the lock in a forked child."""
-        self._lock = RLock()
+        self._lock = forking.Lock()  # re-entrant: a stream that is dropped may end in the garbage collector, anywhere
 
     @property
     def recorded(self) -> list[Entry]:
@@ -266,7 +260,7 @@ class Engine:
         """Tell whether this is a call's one end; a stream that is read out and closed at once comes here twice."""
         with self._lock:
             ended, call.ended = call.ended, True
-        return not ended
+        return call.is_ours and not ended
 
     def _kept(self, judged: Judged, *, raising: bool) -> Response:
         judgement = judged.judgement

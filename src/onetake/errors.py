@@ -48,8 +48,8 @@ class AdapterError(OnetakeError, Exception):
 class Refusal(OnetakeError):
     """Our no to a request or to an answer.
 
-    `args` are one-screen texts, secrets scrubbed and untrusted parts made safe to print, and in the last two kinds the
-    response, which neither `str` nor `repr` shows.
+    `args` are one-screen texts, secrets scrubbed and untrusted parts made safe to print; those of a `ContractError` and
+    a `NotStored` hold the response too, which neither `str` nor `repr` shows.
     """
 
     def __repr__(self) -> str:
@@ -115,6 +115,8 @@ class ContractError(Refusal):
         response: The response, with every secret already scrubbed.
         aside: Where the reject lies, or empty.
         contract: The contract's name, or empty.
+        said: How a refusal of the model begins, or empty.
+        remedy: What mends it; one line, or empty.
     """
 
     def __init__(
@@ -125,8 +127,10 @@ class ContractError(Refusal):
         response: Response | None = None,
         aside: str = "",
         contract: str = "",
+        said: str = "",
+        remedy: str = "",
     ) -> None:
-        super().__init__(kind, asked, violations, response, aside, contract)
+        super().__init__(kind, asked, violations, response, aside, contract, said, remedy)
 
     @property
     def kind(self) -> str:
@@ -146,13 +150,14 @@ class ContractError(Refusal):
         return response
 
     def __str__(self) -> str:
-        kind, asked, violations, _, aside, contract = self.args
+        kind, asked, violations, _, aside, contract, said, remedy = self.args
         lines = [f"answer refused ({kind}" + (f", contract {contract}" if contract else "") + f"): {asked}"]
         lines += [f"  {violation}" for violation in violations[:10]]
         if len(violations) > 10:
             lines.append(f"  and {len(violations) - 10} more")
-        if aside:
-            lines.append(f"  kept aside: {aside}")
+        for title, text in (("the model said", said), ("kept aside", aside), ("to mend it", remedy)):
+            if text:
+                lines.append(f"  {title}: {text}")
         return "\n".join(lines)
 
 

@@ -208,6 +208,17 @@ def events(response: Response) -> list[Event]:
     return _all_events(kind, response.body) if kind else []
 
 
+def pieces(response: Response) -> list[bytes]:
+    """Return a body in the pieces in which a replay gives it: event by event, then what belongs to none.
+
+    Returns:
+        None of them empty; all together the body. A body that is no stream is one piece.
+    """
+    found = [event.raw for event in events(response)]
+    found.append(response.body[sum(map(len, found)) :])
+    return list(filter(None, found))
+
+
 def _all_events(kind: str, body: bytes) -> list[Event]:
     splitter = Splitter(kind)
     return splitter.feed(body) + splitter.close()

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 from weakref import WeakSet
 
 
 class Renewable(Protocol):
-    """Holds locks, or the traces of other threads' work."""
+    """Holds a lock, or the traces of other threads' work."""
 
     def renew(self) -> None:
-        """Begin anew: free locks, and nothing under way."""
+        """Begin anew: nothing is held, and nothing under way."""
 
 
 _owners: WeakSet[Any] = WeakSet()
@@ -26,19 +26,35 @@ _PATIENCE = 5.0
 def remember(owner: Renewable) -> None:
     """Have an object renewed in every child that is forked from here on, as long as it lives.
 
-    A lock that a thread of the parent holds at the fork stays locked in the child, and nobody there would open it. The
-    object gets new ones rather than the old ones opened: the thread that forks may stand inside of one itself.
-
     Args:
-        owner: What holds them.
+        owner: What drops, in a child, the traces of other threads' work.
     """
     _owners.add(owner)
 
 
-def in_children(renew: Callable[[], None]) -> None:
-    """Have a function called in every forked child; for the locks of a module."""
-    if hasattr(os, "register_at_fork"):  # there is no fork on Windows
-        os.register_at_fork(after_in_child=renew)
+class Lock:
+    """A re-entrant lock for `with`; in a forked child it is free, whoever held it in the parent.
+
+    A lock that another thread of the parent holds at the fork stays locked in the child, and nobody there would open
+    it. What the thread that forks holds itself, it goes on holding.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        remember(self)
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def renew(self) -> None:
+        """Take a new lock where a thread holds the old one that is not in this process."""
+        if self._lock.acquire(blocking=False):
+            self._lock.release()
+        else:
+            self._lock = threading.RLock()
 
 
 @contextmanager

@@ -13,8 +13,9 @@ from typing import Any
 
 from onetake import dialects, strictjson
 from onetake.contract import Contract, violations_as_written
+from onetake.contract.violations import no_json
 from onetake.dialects import Dialect, Promise, Reading
-from onetake.events import framing
+from onetake.events import NDJSON, SSE, events, framing
 from onetake.model import Answer, ContractRef, Cut, Request, Response, Violation, header
 
 
@@ -59,6 +60,7 @@ class _Part:
     value: Any
     is_text: bool
     prefix: str
+    """Which choice and which call it is, where there are several: `choices[1]`, `tool_calls[0]`."""
     short: str
     """`length` or `refusal` where its choice was cut or refused: then it keeps no schema, and that says why."""
 
@@ -89,7 +91,7 @@ def judge(
         return Judgement(Kind.LEFT, str(len(response.body)), dialect=dialect)
     if response.cut is Cut.PROVIDER or not reading.terminal:
         return _bad("cut", keep, reading, dialect)
-    if (broken := _broken_json(response, may_be_empty=dialect is None)) is not None:
+    if broken := _broken_json(response, dialect, reading):
         return _bad("json", keep, reading, dialect, (broken,))
     if dialect is None or reading.answer is None:
         if dialect and contracts and request.method != "CALL":  # the bytes of a function hold no answer
@@ -130,16 +132,36 @@ def _bad(
     return Judgement(kind, reason, reading, dialect, contract=contract, violations=violations)
 
 
-def _broken_json(response: Response, *, may_be_empty: bool) -> Violation | None:
-    kind = (header(response.headers, "content-type") or "").partition(";")[0].strip().lower()
-    is_json = kind == "application/json" or (kind.endswith("+json") and kind != "application/stream+json")
-    empty = may_be_empty and not response.body
-    if empty or not is_json or framing(response.headers, response.body[:64]) is not None:
+def _broken_json(response: Response, dialect: Dialect | None, reading: Reading) -> Violation | None:
+    """Return what is no JSON and should be: the body, by its content-type, or an event, as every known API streams."""
+    kind = framing(response.headers, response.body[:64])
+    if kind is not None:
+        own = dialect if kind in (SSE, NDJSON) and reading.answer else None
+        return _broken_event(response, own) if own else None
+    declared = (header(response.headers, "content-type") or "").partition(";")[0].strip().lower()
+    is_json = declared == "application/json" or declared.endswith("+json")
+    may_be_empty = dialect is None or reading.answer is not None
+    if not is_json or (may_be_empty and not response.body):
         return None
+    return _no_json("$", "JSON, as the response's content-type says", response.body)
+
+
+def _broken_event(response: Response, dialect: Dialect) -> Violation | None:
+    for number, event in enumerate(events(response)):
+        if dialect.is_terminal(event):
+            return None
+        data = event.data.encode("utf-8", "surrogateescape")
+        if data.strip() and (broken := _no_json(f"$[{number}]", "an event of JSON, as this API streams", data)):
+            return broken
+    return None
+
+
+def _no_json(path: str, expected: str, data: bytes) -> Violation | None:
     try:
-        strictjson.loads(response.body)
+        strictjson.loads(data)
     except strictjson.NotStrictError as error:
-        return Violation("$", "JSON, as the response's content-type says", str(error))
+        # A short piece: what is cut in the middle of a secret could not be scrubbed any more.
+        return Violation(path, expected, no_json(data.decode("utf-8-sig", "replace"), str(error), room=0))
     return None
 
 
@@ -195,8 +217,9 @@ def _parts(dialect: Dialect, answer: Answer, promises: Sequence[Promise]) -> Ite
     for number, choice in enumerate(answer.choices):
         prefix = f"choices[{number}]" if len(answer.choices) > 1 else ""
         short = "length" if dialect.is_length(choice) else "refusal" if dialect.is_refusal(choice) else ""
-        for call in choice.tool_calls:
-            yield _Part((f"tool:{call.name}",), call.arguments, False, prefix, short)
+        for place, call in enumerate(choice.tool_calls):
+            of_several = f"{'.' if prefix else ''}tool_calls[{place}]" if len(choice.tool_calls) > 1 else ""
+            yield _Part((f"tool:{call.name}",), call.arguments, False, prefix + of_several, short)
         if not choice.tool_calls:
             yield _Part(("text", *names), choice.text or "", True, prefix, short)
 

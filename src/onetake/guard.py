@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Callable
-from enum import Enum
+from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any
 
 from onetake import active, guard_callers
@@ -48,22 +49,43 @@ _MODELS = re.compile(
     "|".join(re.escape(host).replace(r"\*", "[^/:]+") for _, hosts in MODEL_HOSTS for host in hosts),
 )
 _REQUEST_LINE = re.compile(rb"([A-Z]{3,10}) (\S{1,8000}) HTTP/1\.[01](?=[\r\n])")
+_URL = re.compile(r"(?P<scheme>\w+)://(?:[^/?#@]*@)?(?P<host>\[[^\]]+\]|[^/?#:]*)(?::(?P<port>\d+))?(?P<target>[^#]*)")
+_PORTS = {"http": 80, "https": 443}
 
 
-class Word(Enum):
-    """What a session says of a connection."""
+class Refused(IntEnum):
+    """How a session refuses something; of several sessions the highest counts."""
 
-    PASS = "pass"
-    QUIETLY = "quietly"
-    """Refused as a network that is down would; nobody is told."""
-    UNKNOWN = "unknown"
-    """Refused in the same way, and in the ledger."""
-    MODEL = "model"
-    """A call to a model that no adapter carries: refused as a miss is."""
+    NOT = 0
+    QUIETLY = 1
+    """As a network that is down would; nobody is told."""
+    TOLD = 2
+    """In the same way, and in the ledger."""
+    AS_A_MISS = 3
+    """As a call to a model that no adapter carries."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """What is tried, and what is known of it."""
+
+    peer: Peer
+    asked: str = ""
+    """It in one line, where no request can be read."""
+    requests: tuple[tuple[str, str], ...] = ()
+    """Method and URL, where they can be read: one for each name of the peer."""
+    passed: tuple[str, str] | None = None
+    """Method and URL of the request that this connection was made for, where an adapter let that pass."""
+    quietly: bool = False
+    """True for what nobody need be told."""
 
 
 def resolving(host: Any, port: Any) -> None:
     """Refuse to look up an address that could only be asked for to connect to it.
+
+    Args:
+        host: As it was given to a socket: text or bytes, an IPv6 address without brackets; None for this machine.
+        port: As it was given: a number, a service's name such as `https`, or None.
 
     Raises:
         Refusal: See `connecting`.
@@ -71,39 +93,49 @@ def resolving(host: Any, port: Any) -> None:
     name = text_of(host)
     if is_loopback(name) or is_address(name) or name.lower() == socket.gethostname().lower():
         return  # nobody is asked; that the machine knows its own name is as good as sure
-    number = {"http": 80, "https": 443}.get(str(port), port)
+    number = _PORTS.get(str(port), port)
     peer = Peer(canonical_host(name), number if isinstance(number, int) and number else None)
-    _check(peer, f"the address of {peer}")
+    _check(_Attempt(peer, f"the address of {peer}"))
 
 
-def connecting(host: Any, port: int) -> None:
+def connecting(host: Any, port: int, passed: tuple[str, str] | None = None) -> None:
     """Refuse a connection that a session here does not let out.
+
+    Args:
+        host: As it was given to a socket: text or bytes, an IPv6 address with or without brackets.
+        port: 0 to 65535.
+        passed: Method and URL of the request that the socket was used for, where an adapter let that pass.
 
     Raises:
         NetworkRefusal: The session is sealed; quiet hosts are not in its ledger.
         InteractionNotFound: It is a call to a model, round the adapters.
     """
     peer = Peer(canonical_host(text_of(host)), port)
-    _check(peer, f"a connection to {peer}")
+    _check(_Attempt(peer, f"a connection to {peer}", passed=passed))
 
 
 def naming(host: Any, port: int | None) -> None:
     """Refuse a TLS connection by the name that it is made for, where that is a model's.
 
+    Args:
+        host: The name, as text or bytes.
+        port: 0 to 65535, None where it is not known.
+
     Raises:
         InteractionNotFound: It is a call to a model, round the adapters.
     """
     peer = Peer(canonical_host(text_of(host)), port)
-    _check(peer, f"a connection to {peer}", only=lambda word, _: word is Word.MODEL)
+    _check(_Attempt(peer, f"a connection to {peer}"), only=lambda how, _: how is Refused.AS_A_MISS)
 
 
-def sending(peer: Peer, data: Any, *, secure: bool = False) -> None:
+def sending(peer: Peer, data: Any, *, secure: bool = False, passed: tuple[str, str] | None = None) -> None:
     """Refuse bytes on a connection that is open already, from before the session or to loopback.
 
     Args:
         peer: Where they go.
         data: Bytes, or what is like them.
         secure: True where they will be encrypted only after this.
+        passed: Method and URL of the request that the connection was made for, where an adapter let that pass.
 
     Raises:
         Refusal: See `connecting`; also where a clear request to loopback is an interaction.
@@ -111,51 +143,42 @@ def sending(peer: Peer, data: Any, *, secure: bool = False) -> None:
     line = _REQUEST_LINE.match(data)
     if line is None:
         # A session that records may still have to end, or to keep up, a stream that an adapter carries.
-        _check(peer, f"data for {peer}", only=lambda _, sealed: sealed, quietly=_is_farewell(data))
+        attempt = _Attempt(peer, f"data for {peer}", passed=passed, quietly=_is_farewell(data))
+        _check(attempt, only=lambda _, sealed: sealed)
         return
     method, target = line[1].decode(), line[2].decode("latin-1")
     if method == "CONNECT":
         host, _, port = target.rpartition(":")
         connecting(host, int(port) if port.isdigit() else 443)
-        _check(peer, f"a connection to {target} through {peer}")
+        _check(_Attempt(peer, f"a connection to {target} through {peer}"))
     else:
-        _check(peer, "", request=(method, _url(peer, target, secure=secure)))
+        requests = tuple((method, url) for url in _urls(peer, target, secure=secure))
+        _check(_Attempt(peer, requests=requests, passed=passed))
 
 
-def _check(
-    peer: Peer,
-    asked: str,
-    *,
-    only: Callable[[Word, bool], bool] = lambda word, sealed: True,
-    request: tuple[str, str] | None = None,
-    quietly: bool = False,
-) -> None:
-    """Raise what the sessions here say, and note it in their ledgers.
+def _check(attempt: _Attempt, only: Callable[[Refused, bool], bool] = lambda how, sealed: True) -> None:
+    """Raise what the sessions here say.
 
     Args:
-        peer: Where it goes.
-        asked: What is tried, in one line; not needed where *request* is given.
-        only: Given a word, and whether its session is sealed, tells whether that counts here.
-        request: Method and URL, where they can be read.
-        quietly: True for what nobody need be told.
+        attempt: What is tried.
+        only: Given how a session refuses it, and whether that is sealed, tells whether that counts here.
     """
 
     def stops(engine: Engine) -> bool:
-        word = _word(engine, peer, request)
-        return word is not Word.PASS and only(word, _is_sealed(engine))
+        how = _refused(engine, attempt)
+        return how is not Refused.NOT and only(how, _is_sealed(engine))
 
     engines = [scope.engine for scope in active.concerned(stops)]
-    if not engines:
-        return
-    word = max((_word(engine, peer, request) for engine in engines), key=list(Word).index)
-    if request is not None:
-        asked = line_of(Request(*request), engines[0].policy)
-    refusal = _refusal(Word.QUIETLY if quietly else word, asked, engines)
-    if word is not Word.QUIETLY and not quietly:
-        for engine in engines[1:]:
-            engine.ledger.write(refusal)
-        refusal = engines[0].refuse(refusal)
-    raise refusal
+    if engines:
+        raise _told(attempt, engines)
+
+
+def _told(attempt: _Attempt, engines: list[Engine]) -> Refusal:
+    """Return the refusal of the sessions that stop an attempt; it is in the ledger of each, if anybody need know."""
+    how = Refused.QUIETLY if attempt.quietly else max(_refused(engine, attempt) for engine in engines)
+    asked = line_of(Request(*attempt.requests[0]), engines[0].policy) if attempt.requests else attempt.asked
+    refusal = _refusal(how, asked, engines)
+    return engines[0].in_callers_form(refusal) if how is Refused.QUIETLY else active.refuse(refusal, engines)
 
 
 def _is_sealed(engine: Engine) -> bool:
@@ -170,68 +193,83 @@ def _is_farewell(data: Any) -> bool:
     return len(data) <= 31 and bytes(data[:2]) in (b"\x15\x03", b"\x17\x03")
 
 
-def _word(engine: Engine, peer: Peer, request: tuple[str, str] | None) -> Word:
-    """Say what one session makes of a connection, or of a request on it that can be read."""
-    policy = engine.policy
-    if reads_nothing(policy.mode):
-        return Word.PASS
-    route = _route(engine, peer, request)
+def _refused(engine: Engine, attempt: _Attempt) -> Refused:
+    """Say how one session refuses an attempt, if it does."""
+    if reads_nothing(engine.policy.mode):
+        return Refused.NOT
+    route = _route(engine, attempt)
     sealed = _is_sealed(engine)
     if route in (Route.IGNORED, Route.LOCAL):
-        return Word.PASS
+        return Refused.NOT
     if route is Route.INTERACTION:
-        return Word.MODEL if sealed or not active.is_inside() else Word.PASS
+        return Refused.AS_A_MISS if sealed or not active.is_inside() else Refused.NOT
     if not sealed:
-        return Word.PASS
-    return Word.QUIETLY if route is Route.QUIET else Word.UNKNOWN
+        return Refused.NOT
+    return Refused.QUIETLY if route is Route.QUIET else Refused.TOLD
 
 
-def _route(engine: Engine, peer: Peer, request: tuple[str, str] | None) -> Route | None:
-    """Say what a connection is to a session; None where nothing is known of it."""
-    traffic, names = engine.policy.traffic, peer.names
-    passed = active.passed()
-    if passed is not None and _is_to(passed[1], peer):
-        return traffic.verdict(*passed)
-    found = [route for name in names if (route := traffic.connection(name, peer.port)) not in (None, Route.LOCAL)]
-    if Route.IGNORED in found:
+def _route(engine: Engine, attempt: _Attempt) -> Route | None:
+    """Say what an attempt is to a session; None where nothing is known of it."""
+    traffic, peer = engine.policy.traffic, attempt.peer
+    for passed in filter(None, (active.passed(), attempt.passed)):
+        # A session that was opened since then may not let pass what the one before it did.
+        if _is_part(attempt, passed) and (verdict := traffic.verdict(*passed)) is not Route.INTERACTION:
+            return verdict
+    read = {traffic.verdict(*request) for request in attempt.requests}
+    found = [route for name in peer.names if (route := traffic.connection(name, peer.port)) not in (None, Route.LOCAL)]
+    if Route.IGNORED in read or Route.IGNORED in found:
         return Route.IGNORED
     if found:
         return found[0]
-    if any(_MODELS.fullmatch(name) for name in names):
+    if Route.QUIET in read:
+        return Route.QUIET
+    if any(_MODELS.fullmatch(name) for name in peer.names):
         return Route.INTERACTION
     if not is_loopback(peer.host):
         return None
     # In the clear on loopback: an adapter would have had it. What records has its own adapters to see to that.
-    if request is not None and _is_sealed(engine):
-        return traffic.verdict(*request)
-    return Route.LOCAL
+    return Route.INTERACTION if Route.INTERACTION in read and _is_sealed(engine) else Route.LOCAL
 
 
-def _is_to(url: str, peer: Peer) -> bool:
-    """Tell whether a request that was let pass goes where this connection does."""
-    found = re.match(r"(\w+)://(?:[^/?#@]*@)?(\[[^\]]+\]|[^/?#:]*)(?::(\d+))?", url)
-    if found is None:
+def _is_part(attempt: _Attempt, passed: tuple[str, str]) -> bool:
+    """Tell whether an attempt belongs to a request that was let pass: it goes there, and is no other request."""
+    method, url = passed
+    found = _URL.match(url)
+    if found is None or not _is_to(found, attempt.peer):
         return False
-    port = int(found[3] or {"http": 80, "https": 443}.get(found[1].lower(), 0))
-    return peer.port in (None, port) and (
-        canonical_host(found[2]) in peer.names or (is_loopback(found[2]) and is_loopback(peer.host))
+    targets = [_URL.match(url) for _, url in attempt.requests]
+    return not attempt.requests or (
+        attempt.requests[0][0] == method.upper()
+        and any(target is not None and _path(target) == _path(found) for target in targets)
     )
 
 
-def _url(peer: Peer, target: str, *, secure: bool) -> str:
+def _is_to(url: re.Match[str], peer: Peer) -> bool:
+    port = int(url["port"] or _PORTS.get(url["scheme"].lower(), 0))
+    return peer.port in (None, port) and (
+        canonical_host(url["host"]) in peer.names or (is_loopback(url["host"]) and is_loopback(peer.host))
+    )
+
+
+def _path(url: re.Match[str]) -> str:
+    """Return a URL's path and query; a path that is left out is sent as `/`."""
+    return url["target"] if url["target"].startswith("/") else "/" + url["target"]
+
+
+def _urls(peer: Peer, target: str, *, secure: bool) -> list[str]:
+    """Return the URLs of a request line's target: by each name of the peer, as given first."""
     if "://" in target[:10]:
-        return target
-    host = peer.names[0] if peer.names else peer.host
-    host = f"[{host}]" if ":" in host else host
-    return f"{'https' if secure else 'http'}://{host}:{peer.port}{target}"
+        return [target]
+    hosts = [f"[{name}]" if ":" in name else name for name in peer.names or (peer.host,)]
+    return [f"{'https' if secure else 'http'}://{host}:{peer.port}{target}" for host in hosts]
 
 
-def _refusal(word: Word, asked: str, engines: list[Engine]) -> Refusal:
+def _refusal(how: Refused, asked: str, engines: list[Engine]) -> Refusal:
     client = guard_callers.caller()
     place = ", ".join(engine.cassette.place + (" (ended)" if engine.closed else "") for engine in engines)
-    if word is not Word.MODEL:
+    if how is not Refused.AS_A_MISS:
         remedy = "answer it in the test, or name the host: `quiet` refuses it without a word, `ignore` lets it out"
-        return NetworkRefusal(asked, client, place, "" if word is Word.QUIETLY else remedy)
+        return NetworkRefusal(asked, client, place, "" if how is Refused.QUIETLY else remedy)
     live = "" if any(map(_is_sealed, engines)) else ", and would be live and not recorded"
     return InteractionNotFound(
         f"a call to a model goes round the adapters{live}",

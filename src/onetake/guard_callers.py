@@ -14,7 +14,7 @@ CLIENTS = frozenset(
         *("aiohttp", "asyncpg", "boto3", "botocore", "elastic_transport", "ftplib", "grpc", "http", "httplib2"),
         *("httpcore", "httpcore2", "httpx", "httpx2", "imaplib", "kafka", "lm15", "mysql", "nats", "niquests"),
         *("paramiko", "pika", "poplib", "psycopg", "psycopg2", "pymongo", "pymysql", "redis", "requests", "smtplib"),
-        *("tornado", "twisted", "urllib", "urllib3", "valkey", "websocket", "websockets", "xmlrpc"),
+        *("tornado", "twisted", "urllib", "urllib3", "urllib3_future", "valkey", "websocket", "websockets", "xmlrpc"),
     )
 )
 """Packages that speak to a network, by their first name: what stands above them on the stack is who uses them."""

@@ -37,7 +37,12 @@ class Peer:
 
 
 def resolved(host: Any, addresses: Iterable[str]) -> None:
-    """Note which addresses a name has."""
+    """Note which addresses a name has.
+
+    Args:
+        host: The name as it was given to a socket: text or bytes; an address, or None, is not noted.
+        addresses: Its addresses, of IPv6 without brackets.
+    """
     name = canonical_host(text_of(host))
     if not name or is_address(name):
         return

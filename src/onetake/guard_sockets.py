@@ -12,25 +12,19 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
-from threading import RLock
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 from onetake import active, forking, guard, guard_peers
 from onetake.errors import NetworkRefusal
 
 _INTERNET = (socket.AF_INET, socket.AF_INET6)
-_lock = RLock()
+_lock = forking.Lock()
 _accepted: WeakSet[Any] = WeakSet()
 """Connections that others opened to a server of this process: its answers may go out."""
-
-
-def _renew() -> None:
-    global _lock
-    _lock = RLock()
-
-
-forking.in_children(_renew)
+_let_pass: WeakKeyDictionary[Any, tuple[str, str]] = WeakKeyDictionary()
+"""Sockets, and the request that an adapter let pass over them last: what an event loop has still to write of it, and
+what HTTP/2 acknowledges, leaves after that call."""
 
 
 def install() -> None:
@@ -55,6 +49,7 @@ def _hook_libraries() -> None:
         _hook(asyncio.BaseEventLoop, getaddrinfo=_loop_getaddrinfo)
         if (proactor := getattr(asyncio, "IocpProactor", None)) is not None:  # Windows: its own calls of the system
             _hook(proactor, connect=_proactor(_connect), send=_proactor(_send), sendto=_proactor(_sendto))
+            _hook(proactor, sendfile=_proactor(_sendfile), accept=_proactor_accept)
     if (trio := sys.modules.get("trio.socket")) is not None:
         for kind in trio.SocketType.__subclasses__():
             _hook(kind, send=_send, sendto=_sendto, sendmsg=_sendmsg)
@@ -131,11 +126,33 @@ def _sendfile(original: Callable[..., Any]) -> Callable[..., Any]:
 def _accept(original: Callable[..., Any]) -> Callable[..., Any]:
     def accept(self: Any) -> Any:
         connection, address = original(self)
-        if connection.family in _INTERNET:
-            _accepted.add(connection)
+        _note_accepted(connection)
         return connection, address
 
     return accept
+
+
+def _proactor_accept(original: Callable[..., Any]) -> Callable[..., Any]:
+    def accept(self: Any, listener: Any) -> Any:
+        future = original(self, listener)
+        # Known before anybody can answer on it: what the caller adds to the future is called later.
+        if future.done():
+            _note_future(future)
+        else:
+            future.add_done_callback(_note_future)
+        return future
+
+    return accept
+
+
+def _note_future(future: Any) -> None:
+    if not future.cancelled() and future.exception() is None:
+        _note_accepted(future.result()[0])
+
+
+def _note_accepted(connection: Any) -> None:
+    if connection.family in _INTERNET:
+        _accepted.add(connection)
 
 
 def _getaddrinfo(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -181,13 +198,15 @@ def _getnameinfo(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _wrap_socket(original: Callable[..., Any]) -> Callable[..., Any]:
     def wrap_socket(self: Any, sock: Any, server_side: bool = False, *args: Any, **kwargs: Any) -> Any:
-        is_ours = sock in _accepted
+        is_ours, passed = sock in _accepted, _let_pass.get(sock)
         if not server_side and not active.nowhere():
             name = kwargs.get("server_hostname") or (args[2] if len(args) > 2 else None)
             _check_handshake(sock, name)
         wrapped = original(self, sock, server_side, *args, **kwargs)
         if is_ours:
             _accepted.add(wrapped)
+        if passed is not None:
+            _let_pass[wrapped] = passed
         return wrapped
 
     return wrap_socket
@@ -219,30 +238,41 @@ def _proactor(make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Calla
 def _check_connection(sock: Any, address: Any) -> None:
     if sock.family not in _INTERNET or not _is_place(address):
         return
+    _let_pass.pop(sock, None)
     if sock.type == socket.SOCK_DGRAM:
         guard.resolving(address[0], address[1])  # it only says where datagrams will go: no byte leaves yet
     else:
         guard.connecting(address[0], address[1])
+    _remember(sock)
 
 
 def _check_datagram(sock: Any, data: Any, address: Any) -> None:
     if address is None:
         _check_data(sock, data)
     elif sock.family in _INTERNET and _is_place(address):
-        guard.connecting(address[0], address[1])
+        guard.connecting(address[0], address[1], _let_pass.get(sock))
+        _remember(sock)
 
 
 def _check_data(sock: Any, data: Any) -> None:
     peer = _peer(sock)
     if peer is not None and sock not in _accepted:
-        guard.sending(peer, data, secure=getattr(sock, "context", None) is not None)
+        secure = getattr(sock, "context", None) is not None
+        guard.sending(peer, data, secure=secure, passed=_let_pass.get(sock))
+        _remember(sock)
 
 
 def _check_handshake(sock: Any, name: Any) -> None:
     peer = _peer(sock)
     if peer is not None and not isinstance(name, bytes):
         guard.naming(name or peer.host, peer.port)
-        guard.sending(guard_peers.Peer(peer.host, peer.port, name or ""), b"")
+        guard.sending(guard_peers.Peer(peer.host, peer.port, name or ""), b"", passed=_let_pass.get(sock))
+
+
+def _remember(sock: Any) -> None:
+    """Note the request that is let pass here, if one is, as what a socket is used for."""
+    if (passed := active.passed()) is not None:
+        _let_pass[sock] = passed
 
 
 def _peer(sock: Any) -> guard_peers.Peer | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
 import sys
@@ -65,15 +64,15 @@ def belong(seed: str) -> None:
         run = _run(seed)
         scope = run.open(ambient=True)
         _now = _Now(seed, run, scope, active.bind(scope))
-        atexit.register(run.ledger.tell_handled)
 
 
 def _run(seed: str) -> SessionRun:
     said = json.loads(seed)
     root, told = Path(said.pop("root")), Path(said.pop("told"))
-    test, node = said.pop("test"), said.pop("node")
+    test, node, unrecorded = said.pop("test"), said.pop("node"), said.pop("unrecorded", "")
     said["contract"] = [Contract(**contract) for contract in said.pop("contracts")]
-    return SessionRun(Options(**said), load_settings(root), Mode.NONE, test, node=node, inherited=(seed, told))
+    given = Options(**said), load_settings(root), Mode.NONE, test
+    return SessionRun(*given, node=node, unrecorded=unrecorded, inherited=(seed, told))
 
 
 def start() -> None:

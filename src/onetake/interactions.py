@@ -14,7 +14,7 @@ from onetake.errors import FormatError
 from onetake.gate import Judgement
 from onetake.key import RECIPE, Keyer
 from onetake.model import Entry, KeySpec, Request, Response, Violation, header
-from onetake.provenance import provenance
+from onetake.provenance import provenance, sdk_of
 from onetake.scrub import SCRUB
 from onetake.scrub.scanning import Finding, scan
 from onetake.steps import Asked, Live, Policy
@@ -145,9 +145,8 @@ def _scrubbed_violations(violations: Sequence[Violation], call: Live) -> tuple[V
 
 
 def _sdk(asked: Asked) -> str | None:
-    """Return the SDK's own name for itself, where the user agent is not the HTTP client's."""
-    agent = header(asked.request.headers, "user-agent") or ""
-    return asked.scrubbing.text(agent) if agent and not agent.lower().startswith(("python-", "python/")) else None
+    """Return the SDK's own name for itself; scrubbed before it is cut, or half a secret would be none."""
+    return sdk_of(asked.scrubbing.text(header(asked.request.headers, "user-agent") or ""))
 
 
 def _metrics(call: Live, judgement: Judgement) -> Mapping[str, Any]:

@@ -5,14 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from onetake import interactions, misses
-from onetake.cassette import Cassette, SecretLeftError
+from onetake.cassette import Cassette
 from onetake.decide import Action
 from onetake.errors import ContractError
 from onetake.gate import Judgement, Kind
 from onetake.ledger import Ledger
 from onetake.model import Entry, Response
+from onetake.printable import one_line
 from onetake.steps import Live, Policy
 from onetake.turns import Turn
+from onetake.writing import SecretLeftError
+
+_REMEDIES = {
+    "json": "look at what is kept aside, and ask again: what says that it is JSON and is none helps no client",
+    "violation": "mend the prompt or the contract, and ask again",
+    "length": "raise the request's token limit (max_tokens, or what this API calls it), and ask again",
+    "refusal": "change the prompt, and ask again",
+    "cut": "ask again: the answer broke off on its way",
+    "secret": "take it out of what is asked, or have it replaced: `paths` and `patterns` in [tool.onetake.scrub]",
+}
+_WANTED = ("violation", "length", "refusal", "cut")
 
 
 class Keeper:
@@ -125,7 +137,8 @@ class Keeper:
         name = entry.contract.name if entry.contract else ""
         asked = misses.asked_line(call.asked)
         place = self._rejects.store.locate(entry.key, entry.ordinal)
-        refusal = ContractError(kind, asked, entry.violations, entry.response, place, name)
+        said = _refused_with(entry) if kind == "refusal" else ""
+        refusal = ContractError(kind, asked, entry.violations, entry.response, place, name, said, _remedy(kind))
         if raising and self._policy.on_reject == "raise":
             raise refusal
         self._ledger.say(str(refusal))
@@ -136,3 +149,14 @@ class Keeper:
             entry = interactions.under(entry, entry.ordinal + 1)
         self.rejected.append(entry)
         return entry
+
+
+def _refused_with(entry: Entry) -> str:
+    """Return how the model's refusal begins, from the scrubbed answer."""
+    choices = entry.answer.choices if entry.answer else ()
+    said = next((text for choice in choices if (text := choice.refusal or choice.text)), "")
+    return f'"{one_line(said.strip(), 120)}"' if said.strip() else ""
+
+
+def _remedy(kind: str) -> str:
+    return _REMEDIES[kind] + (f'; keep=["{kind}"] stores such an answer as it is' if kind in _WANTED else "")

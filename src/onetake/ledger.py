@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from threading import RLock
 from typing import Protocol
 
 from onetake import forking
@@ -33,6 +32,23 @@ class Book(Protocol):
         """Return what children wrote since this was last asked: refusals, and those of all that are settled."""
 
 
+class _EmptyBook:
+    """The book of a session that has no child processes."""
+
+    def tell(self, refusal: Refusal) -> None:
+        """Do nothing: this is the process that opened the session."""
+
+    def settled(self, refusals: Iterable[Refusal]) -> None:
+        """Do nothing, as none was told."""
+
+    def told(self) -> tuple[list[Refusal], list[Refusal]]:
+        """Return nothing."""
+        return [], []
+
+
+_EMPTY = _EmptyBook()
+
+
 class Ledger:
     """One session's refusals, in the order in which they were said; those of its child processes too.
 
@@ -40,7 +56,7 @@ class Ledger:
         book: Where its child processes write theirs.
     """
 
-    def __init__(self, book: Book | None = None) -> None:
+    def __init__(self, book: Book = _EMPTY) -> None:
         self.softly = False
         """True while refusals must be `Exception`s: pytest's teardown stops at any other error."""
         self._lines: list[Refusal] = []
@@ -48,19 +64,13 @@ class Ledger:
         self._acknowledged: set[int] = set()
         self._childrens: set[int] = set()
         self._book = book
-        self._lock = RLock()  # re-entrant: a stream that is dropped may end in the garbage collector, anywhere
-        forking.remember(self)
-
-    def renew(self) -> None:
-        """Free the lock in a forked child."""
-        self._lock = RLock()
+        self._lock = forking.Lock()  # re-entrant: a stream that is dropped may end in the garbage collector, anywhere
 
     def write(self, refusal: Refusal) -> None:
         """Note a refusal and say it at once: whatever the program does with the error, a person can read it."""
         with self._lock:
             self._lines.append(refusal)
-            if self._book is not None:
-                self._book.tell(refusal)
+            self._book.tell(refusal)
         self._print(str(refusal))
 
     def say(self, text: str) -> None:
@@ -101,16 +111,14 @@ class Ledger:
         """Count refusals as expected."""
         with self._lock:
             self._acknowledged.update(id(refusal) for refusal in refusals)
-            if self._book is not None:
-                self._book.settled(refusals)
+            self._book.settled(refusals)
 
     def tell_handled(self) -> None:
         """Tell the session's own process, at the end of a child, which of its refusals the program handled."""
-        if self._book is not None:
-            self._book.settled(line for line in self.all if self._was_handled(line))
+        self._book.settled(line for line in self.all if self._was_handled(line))
 
     def _ask_children(self) -> None:
-        told, settled = self._book.told() if self._book is not None else ([], [])
+        told, settled = self._book.told()
         self._lines += told
         self._childrens.update(id(refusal) for refusal in told)
         self._acknowledged.update(id(refusal) for refusal in settled)
@@ -157,5 +165,12 @@ def _is_made_of(error: BaseException, refusals: tuple[Refusal, ...]) -> bool:
 
 
 def is_same(error: BaseException, refusal: Refusal) -> bool:
-    """Tell whether an error is a refusal, or the copy of one that came from another process."""
-    return error is refusal or (type(error) is type(refusal) and str(error) == str(refusal))
+    """Tell whether an error is a refusal, the copy of one that came from another process, or the twin of either.
+
+    Args:
+        error: What was raised.
+        refusal: What a ledger has, in any form.
+    """
+    if error is refusal or not isinstance(error, Refusal):
+        return error is refusal
+    return type(error.as_exception()) is type(refusal.as_exception()) and str(error) == str(refusal)

@@ -27,6 +27,14 @@ _REASONS = {
     Found.PENDING: "the stored answer waits for its test to pass",
 }
 
+_IN_A_CHILD = (
+    "make this call in the session's own process while it records,\n"
+    "or give the contract as a JSON schema, with a word for its `on`: a child can judge that"
+)
+_NO_MODEL = (
+    "or, as it speaks no known API of a model, name its host: `ignore` lets it out, `quiet` refuses it without a word"
+)
+
 
 class Misses:
     """What one session says where its cassette has no answer.
@@ -81,14 +89,17 @@ class Misses:
             asked_line(asked),
             cassette.place + (" (empty)" if cassette.was_empty else ""),
             "\n".join(filter(None, [near, *self._others(asked.key)])),
-            self._remedy(looked.found),
+            "\n".join(self._remedies(looked)),
         )
 
     def _reason(self, looked: Looked) -> str:
-        if looked.found is not Found.EXHAUSTED:
-            return _REASONS[looked.found]
-        recorded = len(self._cassette.ordinals(looked.asked.key))
-        return f"this request was asked {_times(looked.ordinal + 1)} and recorded {_times(recorded)}"
+        reason = _REASONS.get(looked.found, "")
+        if looked.found is Found.EXHAUSTED:
+            recorded = len(self._cassette.ordinals(looked.asked.key))
+            reason = f"this request was asked {_times(looked.ordinal + 1)} and recorded {_times(recorded)}"
+        if self._policy.unrecorded:
+            reason += f", and this child process {self._policy.unrecorded}, so it records nothing"
+        return reason
 
     def _others(self, key: str) -> list[str]:
         others = self._elsewhere(key)
@@ -99,15 +110,21 @@ class Misses:
             lines.append(f"if this test was renamed, rename that folder to {self._cassette.place}")
         return lines
 
-    def _remedy(self, found: Found) -> str:
-        return explain.remedy(
-            self._policy.mode,
-            found,
-            pytest_node=self._policy.node or self._policy.test or None,
-            cassette=self._cassette.place,
-            empty=self._cassette.was_empty,
-            sealed=modes.sealed_by_environment(),
-        )
+    def _remedies(self, looked: Looked) -> Iterator[str]:
+        if self._policy.unrecorded:
+            yield _IN_A_CHILD
+        else:
+            yield explain.remedy(
+                self._policy.mode,
+                looked.found,
+                pytest_node=self._policy.node or self._policy.test or None,
+                cassette=self._cassette.place,
+                empty=self._cassette.was_empty,
+                sealed=modes.sealed_by_environment(),
+            )
+        request = looked.asked.request
+        if looked.found in (Found.ABSENT, Found.EXHAUSTED) and dialects.find(request.method, request.url) is None:
+            yield _NO_MODEL
 
     def _nearest(self, asked: Asked, played: set[tuple[str, int]]) -> str:
         parts = self._policy.keyer.parts(asked.scrubbed, asked.days)

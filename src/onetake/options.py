@@ -43,7 +43,9 @@ class Options:
             raise UsageError("a cassette's name holds a NUL character, which no folder's name can")
 
 
-def policy_of(options: Options, settings: Settings, default: Mode, test: str = "", node: str = "") -> Policy:
+def policy_of(
+    options: Options, settings: Settings, default: Mode, test: str = "", node: str = "", unrecorded: str = ""
+) -> Policy:
     """Return what a session goes by: what was asked for, and where that says nothing, the settings.
 
     Args:
@@ -52,6 +54,7 @@ def policy_of(options: Options, settings: Settings, default: Mode, test: str = "
         default: The mode where nobody says anything.
         test: The test's id; empty outside tests.
         node: The test as its runner is told it from the current folder; empty outside tests.
+        unrecorded: Why this process records nothing although its session does; empty where it goes by the mode.
 
     Raises:
         UsageError: A value is wrong.
@@ -82,6 +85,7 @@ def policy_of(options: Options, settings: Settings, default: Mode, test: str = "
         max_age=parse_max_age(options.max_age) or settings.max_age,
         test=scrubber.begin().text(test),
         node=scrubber.begin().text(node),
+        unrecorded=unrecorded,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from threading import Lock, Thread
+from threading import Thread
 
 from onetake import forking
 from onetake.engine import Engine
@@ -25,17 +25,12 @@ class Passage:
 
     def __init__(self, engine: Engine, call: Live, watch: Watch) -> None:
         self._engine, self._call, self._watch = engine, call, watch
-        self._lock = Lock()
+        self._lock = forking.Lock()
         self._over = False
         self.came: Response | None = None
         """The response as it came, once the call was judged."""
         self.response: Response | None = None
         """The response for the caller: under `repeats="same"` it may be the one that another call added first."""
-        forking.remember(self)
-
-    def renew(self) -> None:
-        """Free the lock in a forked child."""
-        self._lock = Lock()
 
     @property
     def over(self) -> bool:
@@ -78,7 +73,7 @@ class Passage:
 
         Runs in the garbage collector, which must neither block nor raise; a thread does what may.
         """
-        if self._over or not self._watch.complete:
+        if self._over or not (self._watch.complete and self._call.is_ours):
             self.drop()
             return
         try:

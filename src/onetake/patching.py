@@ -7,7 +7,6 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 from importlib.machinery import ModuleSpec
-from threading import RLock
 from types import ModuleType
 from typing import Any
 
@@ -23,17 +22,11 @@ _BUILT_IN = {
     "urllib3": "onetake.adapters.urllib3",
     "urllib3_future": "onetake.adapters.urllib3_future",
 }
+_FUTURE = ("AsyncHTTPConnectionPool", "ResponsePromise")
+"""What urllib3-future has and urllib3 has not."""
 _DOORS = dict.fromkeys(("os", "subprocess", "multiprocessing.spawn"), "onetake.starting")
 """Where a program starts processes; patched by the same import hook, so that none of it is imported for nothing."""
-_lock = RLock()
-
-
-def _renew() -> None:
-    global _lock
-    _lock = RLock()
-
-
-forking.in_children(_renew)
+_lock = forking.Lock()
 
 
 @cache
@@ -68,15 +61,23 @@ def rival() -> str:
 
     Adapters whose client has such tools say so by a function `rival(module)` of their own.
     """
-    for name, place in _adapters().items():
-        find = getattr(sys.modules.get(place), "rival", None)
-        if name in sys.modules and find is not None and (found := find(sys.modules[name])):
+    for name in _adapters():
+        module = sys.modules.get(name)
+        find = module and getattr(sys.modules.get(_adapter_of(module)), "rival", None)
+        if find and (found := find(module)):
             return f"{found} (on {name})"
     return ""
 
 
+def _adapter_of(module: ModuleType) -> str:
+    """Return the name of a client's adapter. Installed, urllib3-future takes the place of urllib3, and its name."""
+    name = module.__name__
+    is_future = name == "urllib3" and any(hasattr(module, part) for part in _FUTURE)
+    return _adapters()["urllib3_future" if is_future else name]
+
+
 def _patch(module: ModuleType) -> None:
-    adapter = importlib.import_module(_adapters()[module.__name__])
+    adapter = importlib.import_module(_adapter_of(module))
     # Nothing is imported under the lock: a thread that ends its own import of a client waits for it.
     with _lock:
         adapter.patch(module)

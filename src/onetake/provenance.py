@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+_TOKEN = r"(?:\[[^\]]*\]|[^\s()\[])+"  # what the scrubber puts in the place of a secret may hold spaces
+_PRODUCT = re.compile(rf"({_TOKEN})(?: (v?\d(?:{_TOKEN})?))?")
+_GENERATED = re.compile(r"speakeasy-sdk/\S+ (\S+) \S+ \S+ (\S+)")
 
 
 def provenance(
@@ -37,6 +42,30 @@ def provenance(
         "python": platform.python_version(),
     }
     return {name: value for name, value in found.items() if value}
+
+
+def sdk_of(agent: str) -> str | None:
+    """Return the SDK's name and version that a user agent begins with; None where it is the HTTP client's own.
+
+    Args:
+        agent: The header's text, its secrets scrubbed.
+
+    Returns:
+        `Boto3/1.44.8`, `OpenAI/Python 3.57.0`. What follows is of the machine and of the moment, and in no fixed order.
+
+    Source: RFC 9110 section 10.1.5, products in decreasing order of significance. SDKs that Stainless generates put the
+    language where the version belongs, and the version behind it; Speakeasy's name the generator, and the package last.
+    """
+    if agent.lower().startswith(("python-", "python/")):
+        return None
+    generated = _GENERATED.fullmatch(agent)
+    if generated:
+        return f"{generated[2]} {generated[1]}"
+    found = _PRODUCT.match(agent)
+    if found is None:
+        return None
+    is_whole = found[2] is None or re.search(r"/v?\d", found[1])
+    return found[1] if is_whole else found[0]
 
 
 @lru_cache(1)

@@ -19,8 +19,12 @@ _TOOLS = {
 }
 
 
-def over(hook: Callable[..., Any]) -> str:
-    """Name the mocking tool that a client's method belongs to now; empty for any other, which calls what it wraps."""
+def over(hook: Callable[..., Any] | None) -> str:
+    """Name the mocking tool that a client's method belongs to now; empty for any other, which calls what it wraps.
+
+    Args:
+        hook: What stands at the method's place; None where nothing does.
+    """
     mock = getattr(hook, "mock", None)  # of unittest: it bears the names of what it stands for
     owner = getattr(mock, "side_effect", None) or hook
     return _TOOLS.get(str(getattr(owner, "__module__", "")).partition(".")[0], "")
@@ -28,10 +32,7 @@ def over(hook: Callable[..., Any]) -> str:
 
 def on_requests() -> str:
     """Name the mocking tool that answers for requests just now, above the client below it; empty where none does."""
-    requests = sys.modules.get("requests")
-    if requests is None:
-        return ""
-    return over(requests.adapters.HTTPAdapter.send) or over(requests.Session.send)
+    return over(_loaded("requests.adapters", "HTTPAdapter", "send")) or over(_loaded("requests", "Session", "send"))
 
 
 def respx_on(client: str) -> str:
@@ -56,7 +57,13 @@ def respx_takes(client: str, request: Any) -> bool:
 
 
 def refusal(tool: str, asked: Request, policy: Policy) -> InteractionNotFound:
-    """Make the refusal of a call that another tool would answer beside us; no secret of the request is in it."""
+    """Make the refusal of a call that another tool would answer beside us; no secret of the request is in it.
+
+    Args:
+        tool: The other tool's name.
+        asked: The request.
+        policy: The session's, whose scrubber it goes through.
+    """
     return InteractionNotFound(
         f"{tool} and onetake are both active on this client, and only one of them can answer",
         explain.asked_line(policy.scrubber.begin().request(asked), None),
@@ -68,10 +75,15 @@ def refusal(tool: str, asked: Request, policy: Policy) -> InteractionNotFound:
 
 def _routers(client: str) -> Iterator[Any]:
     """Yield respx's active routers on a client; it replaces methods of the client, or of the httpcore below it."""
-    mocks = sys.modules.get("respx.mocks")
-    if mocks is None:
-        return
     roots = (client, client.replace("httpx", "httpcore"))
-    for mocker in mocks.Mocker.registry.values():
+    for mocker in (_loaded("respx.mocks", "Mocker", "registry") or {}).values():
         if any(target.partition(".")[0] in roots for target in mocker.targets):
             yield from mocker.routers
+
+
+def _loaded(module: str, *names: str) -> Any:
+    """Return a part of a module, None where it is not loaded or, as a program's own of that name, has no such part."""
+    found: Any = sys.modules.get(module)
+    for name in names:
+        found = getattr(found, name, None)
+    return found

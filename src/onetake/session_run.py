@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from onetake import active, children, dummies, guard_sockets, patching
+from onetake import active, children, dummies, guard_sockets, leaving, patching
 from onetake.aside import AsideStore, aside, clear, elsewhere, hide, place_of
-from onetake.cassette import Cassette, SecretLeftError
+from onetake.cassette import Cassette
 from onetake.child_book import ChildBook
 from onetake.decide import reads_nothing, records, replaces_everything
 from onetake.engine import Engine
@@ -17,8 +17,10 @@ from onetake.model import Entry, Mode
 from onetake.options import Options, cassette_folder, policy_of, said
 from onetake.session import Session
 from onetake.settings import Settings
+from onetake.steps import Policy
 from onetake.stores.directory import DirectoryStore
-from onetake.tracebacks import family
+from onetake.tracebacks import end_before_ours, family
+from onetake.writing import SecretLeftError
 
 
 class SessionRun:
@@ -31,6 +33,7 @@ class SessionRun:
         test: The test's id; its entries wait aside until it has passed.
         node: The test as its runner is told it from the current folder, for the remedies.
         owned: True where the cassette is this test's alone, so that what the test does not ask for is nobody's.
+        unrecorded: Why this process records nothing although its session does.
         inherited: In a process that was started under an open session, that session's seed, and where its refusals go.
     """
 
@@ -43,45 +46,55 @@ class SessionRun:
         *,
         node: str = "",
         owned: bool = False,
+        unrecorded: str = "",
         inherited: tuple[str, Path] | None = None,
     ) -> None:
-        policy = policy_of(options, settings, default, test, node)
-        folder = cassette_folder(options.name, settings.root, policy.scrubber)
-        pending = AsideStore(settings.root, "pending", folder) if test else None
+        policy = policy_of(options, settings, default, test, node, unrecorded)
         self.test: str = policy.test
         """The test's id, secrets scrubbed; empty outside tests."""
-        self._folder = folder
+        self.fails: bool = said("refusals", options.refusals, settings.refusals) == "fail"
+        """True where a refusal that nobody expected or handled fails the test, False where it is only listed."""
+        self._folder = cassette_folder(options.name, settings.root, policy.scrubber)
         self._owned = owned
         self._records = records(policy.mode)
         self._sealed = not self._records and not reads_nothing(policy.mode)
-        store = DirectoryStore(folder, place_of(folder, settings.root))
+        store = DirectoryStore(self._folder, place_of(self._folder, settings.root))
+        pending = self._aside("pending", settings.root) if test else None
         self._cassette = Cassette(store, pending, resume=self._records and inherited is None)
-        self._trash = AsideStore(settings.root, "trash", folder) if owned else None
         # A file of its own in the cassette's folder there: one cassette may lie inside another.
-        self._marker = aside(settings.root, "making", folder) / "begun"
+        self._marker = aside(settings.root, "making", self._folder) / "begun"
         self._made_here = False
         self._being_made = self._cassette.was_empty or self._marker.is_file()
-        self._before = {(key[:16], ordinal) for key, ordinal in store.names()} if self._records else set()
-        self.fails: bool = said("refusals", options.refusals, settings.refusals) == "fail"
-        """True where a refusal that nobody expected or handled fails the test, False where it is only listed."""
-        told = inherited[1] if inherited else settings.root / ".onetake" / "children" / os.urandom(8).hex()
-        self._book = ChildBook(told, settings.root, reads=inherited is None, notes=self._records)
-        refusals = "fail" if self.fails else "report"
-        self._seed = inherited[0] if inherited else children.seed_of(options, policy, folder, told, refusals)
+        self._book = self._book_of(settings.root, inherited)
+        self._seed = inherited[0] if inherited else self._new_seed(options, policy)
         self.ledger = Ledger(self._book)
         """The book of its refusals, which outlives it: a call may still come after its end."""
-        self._engine = Engine(
-            policy,
-            self._cassette,
-            Cassette(AsideStore(settings.root, "rejects", folder)),
-            self.ledger,
-            being_made=lambda: self._being_made,
-            on_record=self._mark if pending is None else _nothing,
-            elsewhere=lambda key: elsewhere(folder, key, settings.root),
-        )
+        self._engine = self._engine_of(policy)
         self._scope: active.Scope | None = None
         self.session = Session(self._engine)
         """What the user sees."""
+
+    def _aside(self, kind: str, root: Path) -> AsideStore:
+        return AsideStore(root, kind, self._folder)
+
+    def _book_of(self, root: Path, inherited: tuple[str, Path] | None) -> ChildBook:
+        folder = inherited[1] if inherited else root / ".onetake" / "children" / os.urandom(8).hex()
+        return ChildBook(folder, root, reads=inherited is None, notes=self._records)
+
+    def _new_seed(self, options: Options, policy: Policy) -> str:
+        refusals = "fail" if self.fails else "report"
+        return children.seed_of(options, policy, self._folder, self._book.folder, refusals)
+
+    def _engine_of(self, policy: Policy) -> Engine:
+        return Engine(
+            policy,
+            self._cassette,
+            Cassette(self._aside("rejects", policy.root)),
+            self.ledger,
+            being_made=lambda: self._being_made,
+            on_record=_nothing if self.test else self._mark,
+            elsewhere=lambda key: elsewhere(self._folder, key, policy.root),
+        )
 
     def open(self, *, ambient: bool = False) -> active.Scope:
         """Begin: from here on its engine answers the calls of contexts that are bound to its scope, or to none.
@@ -92,15 +105,19 @@ class SessionRun:
         patching.install()
         guard_sockets.install()
         dummies.begin(sealed=self._sealed)
-        self._scope = active.enter(self._engine, ambient=ambient)
         children.begin(self._engine, self._seed)
+        self._scope = active.enter(self._engine, ambient=ambient)
+        children.show()
+        leaving.before_end(self._tell_handled)
         return self._scope
 
     def close(self) -> None:
         """End: a call that still comes under this session is refused in its name."""
         if self._scope is not None:
             active.leave(self._scope)
-            children.end()
+            children.show()
+            leaving.no_more(self._tell_handled)
+            self._tell_handled()
             self._book.close()
             dummies.end(sealed=self._sealed)
             self._scope = None
@@ -118,6 +135,8 @@ class SessionRun:
         """
         left = self.ledger.open
         self._book.remove()
+        if error is not None:
+            end_before_ours(error)
         if error is None and not left:
             self._check_rival()
             self._end_making()
@@ -142,9 +161,10 @@ class SessionRun:
         """Move a passed test's entries from the pending store into its cassette.
 
         Raises:
-            StoreError: One could not be written; it and those after it still wait.
+            StoreError: One could not be written, or one that a child process put there cannot be read: it and those
+                after it still wait.
         """
-        self._engine.recorded.extend(self._cassette.take_over())
+        self._engine.recorded.extend(self._cassette.take_over(self.test))
         try:
             return tuple(self._cassette.promote())
         except SecretLeftError as error:
@@ -154,7 +174,7 @@ class SessionRun:
     @property
     def replaced(self) -> int:
         """How many of the entries that were written stand where another one stood when the session began."""
-        return sum((entry.key[:16], entry.ordinal) in self._before for entry in self._engine.recorded)
+        return sum(map(self._cassette.replaces, self._engine.recorded))
 
     def clear(self, *, alone: bool) -> None:
         """Remove what a passed test's emptied pending store still holds; never what waits there.
@@ -172,11 +192,16 @@ class SessionRun:
         anew, the entries that it did not ask for; not where child processes asked too, of which only the answers are
         known.
         """
-        if self._trash is None or not self._records:
+        if not self._owned or not self._records:
             return
         touched = self._engine.asked | {(entry.key, entry.ordinal) for entry in self._engine.recorded}
         entries = replaces_everything(self._engine.policy.mode) and not self._book.anyone_came
-        self._cassette.retire(touched, self._trash, entries=entries)
+        self._cassette.retire(touched, self._aside("trash", self._engine.policy.root), entries=entries)
+
+    def _tell_handled(self) -> None:
+        """Tell the session's own process, at the end of a child, which of its refusals the program handled."""
+        if self._book.is_child:
+            self.ledger.tell_handled()
 
     def _mark(self) -> None:
         """Note, before the first entry is written, that the cassette is being made, so that a killed run can go on."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import sys
 from collections.abc import Callable, Mapping
 from functools import partial, wraps
 from types import ModuleType
@@ -20,6 +19,9 @@ VARIABLE = "ONETAKE_SESSION"
 _WITH_ENV = {"execve": 2, "posix_spawn": 2, "posix_spawnp": 2, "spawnve": 3}
 """The functions of `os` that take an environment, and where among their arguments; the others are made of these."""
 _POPEN_ENV = 11
+_PATH = "PYTHONPATH"
+_NOBODYS = "getattr(__import__('sys').modules.get('onetake.inherited'), 'belong', str)('')"
+"""Has the process that evaluates it belong to no session, without importing anything of ours."""
 
 _seed_here: Callable[[], str] = str
 
@@ -66,18 +68,23 @@ def with_seed(env: Mapping[Any, Any], seed: str) -> dict[Any, Any]:
         env: Names and values, as text or bytes.
         seed: The session's.
     """
-    found = {name: value for name, value in env.items() if os.fsdecode(name) not in (VARIABLE, "PYTHONPATH")}
-    paths = [value for name, value in env.items() if os.fsdecode(name) == "PYTHONPATH"]
+    found = {name: value for name, value in env.items() if not (_is(name, VARIABLE) or _is(name, _PATH))}
+    paths = [value for name, value in env.items() if _is(name, _PATH)]
     path = python_path(os.fsdecode(paths[0]) if paths else "", hooked=bool(seed))
     if seed:
         found[VARIABLE] = seed
     if path or paths:
-        found["PYTHONPATH"] = path
+        found[_PATH] = path
     return found
 
 
 def python_path(path: str, *, hooked: bool) -> str:
-    """Return a PYTHONPATH with the start-up hook first, or without it."""
+    """Return a PYTHONPATH with the start-up hook first, or without it.
+
+    Args:
+        path: As it is; may be empty.
+        hooked: True puts the hook there, once, False takes it away.
+    """
     rest = [part for part in path.split(os.pathsep) if part != HOOK] if path else []
     return os.pathsep.join([HOOK, *rest] if hooked else rest)
 
@@ -85,6 +92,11 @@ def python_path(path: str, *, hooked: bool) -> str:
 HOOK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "child")  # noqa: PTH100, PTH118, PTH120
 """The folder whose `sitecustomize` opens the session in a Python that is started. Not as a `Path`: it is a part of a
 text, and has to compare equal to itself there."""
+
+
+def _is(name: str | bytes, wanted: str) -> bool:
+    """Tell whether a variable's name is meant: on Windows in any case, as of files."""
+    return os.path.normcase(os.fsdecode(name)) == os.path.normcase(wanted)
 
 
 def _wrap(owner: Any, name: str, wrapped: Callable[[Any], Any]) -> None:
@@ -111,19 +123,22 @@ def _with_env(real: Any, at: int, *, optional: bool = False) -> Any:
 
 
 class _Seed:
-    """A seed that is planted where it is unpickled."""
+    """A seed that is planted where it is unpickled: an empty one in any Python, also where onetake is not to be had."""
 
     def __init__(self, seed: str) -> None:
         self._seed = seed
 
-    def __reduce__(self) -> tuple[Callable[[str], None], tuple[str]]:
-        return plant, (self._seed,)
+    def __reduce__(self) -> tuple[Callable[[str], Any], tuple[str]]:
+        return (plant, (self._seed,)) if self._seed else (eval, (_NOBODYS,))
 
 
 def plant(seed: str) -> None:
-    """Have this process belong to the session of a seed, or with an empty one to none."""
-    if seed or "onetake.inherited" in sys.modules:
-        importlib.import_module("onetake.inherited").belong(seed)
+    """Have this process belong to the session of a seed.
+
+    Args:
+        seed: What `children.seed_of` returned; not empty.
+    """
+    importlib.import_module("onetake.inherited").belong(seed)
 
 
 def _with_seed(real: Any) -> Any:

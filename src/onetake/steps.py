@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping
 from concurrent.futures import Future
@@ -39,6 +40,8 @@ class Policy:
     """The test as its runner is told it from the current folder, for the remedies; empty outside tests."""
     test: str = ""
     """The test's id, for the provenance and the remedies; empty outside tests."""
+    unrecorded: str = ""
+    """Why this process records nothing although its session does: `cannot judge the contract T`; else empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,7 @@ class Wait:
 
 @dataclass(slots=True, eq=False)
 class Live:
-    """A call that goes to the provider; it ends in `commit` or `abandon`, once."""
+    """A call that goes to the provider; it ends in `commit` or `abandon`, once, in the process where it began."""
 
     asked: Asked
     action: Action
@@ -117,6 +120,12 @@ class Live:
     started: float = field(default_factory=time.monotonic)
     first_byte: float | None = None
     ended: bool = False
+    _process: int = field(default_factory=os.getpid)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it began in this process: the copy that a forked child has is not a second call."""
+        return self._process == os.getpid()
 
     def saw_first_byte(self) -> None:
         """Note when the answer began to arrive."""

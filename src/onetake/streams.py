@@ -44,7 +44,7 @@ class Watch:
     def __init__(
         self, request: Request, status: int, headers: Headers, undoes: Callable[[str], bool] = lambda coding: True
     ) -> None:
-        self._status, self._headers = status, headers
+        self._request, self._status, self._headers = request, status, headers
         # An error status is no answer, whatever its type says.
         self._dialect = dialects.find(request.method, request.url) if 200 <= status < 300 else None
         self._bodyless = request.method == "HEAD" or status in (204, 304)
@@ -57,25 +57,28 @@ class Watch:
         self._received = 0
         self._head = b""
         self._splitter: Splitter | None = None
-        self._terminal = False
+        self._marked = False
 
     def feed(self, chunk: bytes) -> None:
         """Take in the next bytes: after transfer decoding, before content decoding; any chunk borders."""
         self._wire.append(chunk)
         self._received += len(chunk)
         plain = self._decoder.feed(chunk) if self._decoder else chunk
-        if plain and self._dialect and not self._terminal:
+        if plain and self._dialect and not self._marked:
             self._look(plain)
 
     @property
     def terminal(self) -> bool:
         """Whether the dialect's terminal event has passed."""
-        return self._terminal
+        if not self._marked:
+            return False
+        so_far = self._decoder.plain if self._decoder else b"".join(self._wire)
+        return self._reads_whole(Response(self._status, self._plain_headers, so_far))
 
     @property
     def complete(self) -> bool:
         """Whether nothing that matters can follow: the terminal event has passed, or the declared length has come."""
-        if self._terminal or self._bodyless:
+        if self.terminal or self._bodyless:
             return True
         return self._splitter is None and self._declared is not None and self._received >= self._declared
 
@@ -88,7 +91,7 @@ class Watch:
         Returns:
             Its `cut`: none once the terminal event has passed. Else `LEFT` where the caller left before the response
             was complete; `PROVIDER` where reading failed, where the body is shorter than declared, where its content
-            coding stops in the middle, and for a known dialect's stream without its terminal event. A body whose coding
+            coding stops in the middle, and for a stream that its dialect reads as unfinished. A body whose coding
             cannot be undone, here or by the client, stays as it is, under its `content-encoding`.
         """
         body, decoded, whole = self._body()
@@ -98,9 +101,13 @@ class Watch:
         if decoded:
             headers = _restated(headers, len(body))
         response = Response(self._status, headers, body, decoded)
-        if stream and not self._terminal and self._dialect:
-            self._terminal = any(map(self._dialect.is_terminal, events(response)))
-        cut = self._cut(ended, unfinished=not whole or (stream and not self._terminal))
+        terminal = self._marked
+        if stream and self._dialect:
+            # A stream of another API, at the path of this one, is whole without a terminal event.
+            stream_is_whole = self._reads_whole(response)
+            terminal = stream_is_whole and (terminal or any(map(self._dialect.is_terminal, events(response))))
+            whole, self._marked = whole and stream_is_whole, terminal
+        cut = Cut.NO if terminal or self._bodyless else self._cut(ended, unfinished=not whole)
         return Response(self._status, headers, body, decoded, cut)
 
     def _look(self, plain: bytes) -> None:
@@ -113,7 +120,11 @@ class Watch:
                 return
             self._splitter, plain = Splitter(kind), self._head
         found = self._splitter.feed(plain)
-        self._terminal = self._dialect is not None and any(map(self._dialect.is_terminal, found))
+        self._marked = self._dialect is not None and any(map(self._dialect.is_terminal, found))
+
+    def _reads_whole(self, response: Response) -> bool:
+        """Tell what the dialect makes of all that came: one event may look like the end and not be it."""
+        return self._dialect is not None and self._dialect.read(self._request, response).terminal
 
     def _body(self) -> tuple[bytes, str, bool]:
         """Return (body, the content-encoding that was undone, whether that reached its end)."""
@@ -127,8 +138,6 @@ class Watch:
         return wire, "", True
 
     def _cut(self, ended: Ending, *, unfinished: bool) -> Cut:
-        if self._terminal or self._bodyless:
-            return Cut.NO
         if ended is Ending.FAILED:
             return Cut.PROVIDER
         if ended in (Ending.LEFT, Ending.INTERRUPTED):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sysconfig
 from collections.abc import Iterator
 from functools import cache
@@ -9,6 +10,8 @@ from pathlib import Path
 from types import TracebackType
 
 from onetake.errors import Refusal
+
+_OURS = str(Path(__file__).parent) + os.sep
 
 
 def family(error: BaseException) -> Iterator[BaseException]:
@@ -38,6 +41,18 @@ def end_at_callers_line(refusal: Refusal) -> None:
         trace = trace.tb_next
     if last is not None:
         last.tb_next = None
+
+
+def end_before_ours(error: BaseException) -> None:
+    """Cut off what is ours at the end of a traceback: that of each refusal in what a program's error shows."""
+    for part in family(error):
+        last, trace = None, part.__traceback__ if isinstance(part, Refusal) else None
+        while trace is not None:
+            if not trace.tb_frame.f_code.co_filename.startswith(_OURS):
+                last = trace
+            trace = trace.tb_next
+        if last is not None:
+            last.tb_next = None
 
 
 def _is_own(trace: TracebackType) -> bool:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import lru_cache
 from urllib.parse import urlsplit
 
-from onetake import dialects
+from onetake import dialects, loopback
 from onetake.errors import UsageError
 
 QUIET: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -180,7 +180,7 @@ class Traffic:
             port: None where it is not known: then that of a pattern does not count, unless it is one of `hosts`.
 
         Returns:
-            The route by the first pattern without a path that fits; `LOCAL` for other loopback; else None.
+            The route by the first pattern for every path that fits; `LOCAL` for other loopback; else None.
         """
         return self._known_alone(host, port)
 
@@ -196,14 +196,21 @@ class Traffic:
         """Return what to say of a request that passes untouched and speaks a known dialect, empty for others.
 
         Nothing where `ignore` or `quiet` names its port or its path: whoever writes that means it. A pattern that names
-        a whole host may let model calls slip out with the rest.
+        a whole host may let model calls slip out with the rest, and so may loopback where Ollama has a port of its own.
 
         Returns:
             The rest of a line that begins with the request.
         """
         place = _place(url)
-        dialect = dialects.find(method, url)
-        if dialect is None or (place and self._exact.fullmatch(place[1])):
+        if place and self._exact.fullmatch(place[1]):
+            return ""
+        if self._known(method, url) is Route.LOCAL:
+            own = "name its server in `hosts`, or in `ignore` if it is the program's own"
+            may_be = loopback.may_be_ollama(method, url)
+            return f"may be a model call (ollama) and is not recorded: {own}" if may_be else ""
+        is_local = place is not None and _LOOPBACK.fullmatch(place[0]) is not None
+        dialect = loopback.dialect_of(method, url) if is_local else dialects.find(method, url)
+        if dialect is None:
             return ""
         return f"looks like a model call ({dialect.name}) and is not recorded: narrow the pattern that lets it pass"
 
@@ -219,17 +226,16 @@ class Traffic:
         if self._quiet.fullmatch(target):
             return Route.QUIET
         if _is_built_in(target):
-            apart = Route.QUIET
-        elif _LOOPBACK.fullmatch(host):
-            apart = Route.LOCAL
-        else:
-            return Route.INTERACTION
-        return apart if dialects.find(method, url) is None else Route.INTERACTION
+            return Route.QUIET if dialects.find(method, url) is None else Route.INTERACTION
+        if _LOOPBACK.fullmatch(host):
+            return Route.LOCAL if loopback.dialect_of(method, url) is None else Route.INTERACTION
+        return Route.INTERACTION
 
 
 def _hosts_alone(patterns: Iterable[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Make two expressions of the patterns that name a host and no path: as they are, and whatever their port."""
-    alone = [pattern for pattern in patterns if "/" not in pattern]
+    """Make two expressions of the patterns that name a host with every path: as they are, and whatever their port."""
+    bare = [pattern.removesuffix("/*") for pattern in patterns]
+    alone = [pattern for pattern in bare if "/" not in pattern and pattern.strip("*.")]
     hosts = [re.sub(r":\d+$", "", pattern) for pattern in alone]
     return _compile("hosts", alone), _compile("hosts", [host for host in hosts if host.strip("*.")])
 

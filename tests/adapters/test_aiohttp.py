@@ -53,7 +53,7 @@ def _answer(response, body):
     return Answer(response.status, headers, body)
 
 
-def test_a_stream_dropped_unread_frees_those_who_wait(url, provider, session, body):
+def test_a_stream_dropped_unread_frees_those_who_wait(url, provider, session, body, ask_stream):
     """As soon as its connection is gone: until then aiohttp itself holds on to the response."""
     provider.script([replace(openai_stream("never read"), hold=threading.Event(), hold_before=1)])
     asked = body("drop me", stream=True)
@@ -61,7 +61,7 @@ def test_a_stream_dropped_unread_frees_those_who_wait(url, provider, session, bo
     async def main():
         client = aiohttp.ClientSession()
         response = await client.post(url, json=asked)
-        waiting = asyncio.create_task(_ask_stream(url, asked))
+        waiting = asyncio.create_task(ask_stream(url, asked))
         await asyncio.wait([waiting], timeout=0)
         await client.close()
         del response
@@ -72,8 +72,3 @@ def test_a_stream_dropped_unread_frees_those_who_wait(url, provider, session, bo
     with session("new_episodes", repeats="same") as opened:
         assert asyncio.run(asyncio.wait_for(main(), 20)).endswith(b"data: [DONE]\n\n")
     assert [entry.verdict for entry in opened.recorded] == ["good"]
-
-
-async def _ask_stream(url, body):
-    async with aiohttp.ClientSession() as client, client.post(url, json=body) as response:
-        return await response.read()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 from dataclasses import replace
@@ -14,22 +13,6 @@ from onetake.errors import InteractionNotFound
 from onetake.testing.provider import bytes_reply, openai_chat
 
 pytestmark = [pytest.mark.filterwarnings("error::ResourceWarning"), pytest.mark.usefixtures("nothing_unclosed")]
-
-
-def run(coroutine):
-    return asyncio.run(asyncio.wait_for(coroutine, 20), debug=True)
-
-
-def _text(answer):
-    return answer["choices"][0]["message"]["content"]
-
-
-async def _ask(url, body, session=None, **options):
-    if session is None:
-        async with aiohttp.ClientSession() as session:
-            return await _ask(url, body, session, **options)
-    async with session.post(url, json=body, **options) as response:
-        return await response.json()
 
 
 _PNG = b"\xff\xd8\x00\x3d\xfe"
@@ -79,7 +62,7 @@ def _sent(request):
 
 
 @pytest.mark.parametrize("make", _BODIES.values(), ids=_BODIES.keys())
-def test_br_077_every_kind_of_body_is_stored_and_sent_as_without_us(provider, host, session, make):
+def test_br_077_every_kind_of_body_is_stored_and_sent_as_without_us(provider, host, session, make, run):
     url = provider.url + "/v1/anything"
     provider.script(lambda request: bytes_reply(b"took %d" % len(_sent(request)), "text/plain"))
 
@@ -107,18 +90,18 @@ def test_br_077_every_kind_of_body_is_stored_and_sent_as_without_us(provider, ho
         assert run(post()) == first == bare
 
 
-def test_br_077_another_body_is_another_request(url, provider, session, body):
+def test_br_077_another_body_is_another_request(url, provider, session, body, run, said, ask):
     with session("once"):
-        answers = [_text(run(_ask(url, body(text)))) for text in ("one", "two")]
+        answers = [said(run(ask(url, body(text)))) for text in ("one", "two")]
     provider.close()
     with session("none") as opened, opened.expect_refusal():
-        assert [_text(run(_ask(url, body(text)))) for text in ("two", "one")] == answers[::-1]
-        run(_ask(url, body("three")))
+        assert [said(run(ask(url, body(text)))) for text in ("two", "one")] == answers[::-1]
+        run(ask(url, body("three")))
     assert isinstance(opened.refusals[0], InteractionNotFound)
 
 
 @pytest.mark.skipif(not hasattr(aiohttp.ClientRequest, "update_body"), reason="this aiohttp never sends a generator on")
-def test_br_040_a_generator_body_survives_a_redirect(provider, session):
+def test_br_040_a_generator_body_survives_a_redirect(provider, session, run):
     async def post():
         async with (
             aiohttp.ClientSession() as client,
@@ -138,7 +121,7 @@ def test_br_040_a_generator_body_survives_a_redirect(provider, session):
         assert run(post()) == first
 
 
-def test_the_session_makes_the_body_and_the_address(provider, session):
+def test_the_session_makes_the_body_and_the_address(provider, session, run):
     """Base URL, params, default headers, cookies, auth and the session's own JSON."""
 
     async def post():

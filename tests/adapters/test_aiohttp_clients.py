@@ -17,23 +17,7 @@ from onetake.testing.provider import bytes_reply, openai_chat, openai_error, ope
 pytestmark = [pytest.mark.filterwarnings("error::ResourceWarning"), pytest.mark.usefixtures("nothing_unclosed")]
 
 
-def run(coroutine):
-    return asyncio.run(asyncio.wait_for(coroutine, 20), debug=True)
-
-
-def _text(answer):
-    return answer["choices"][0]["message"]["content"]
-
-
-async def _ask(url, body, session=None, **options):
-    if session is None:
-        async with aiohttp.ClientSession() as session:
-            return await _ask(url, body, session, **options)
-    async with session.post(url, json=body, **options) as response:
-        return await response.json()
-
-
-def test_the_programs_middlewares_stand_around_ours(url, provider, session, body):
+def test_the_programs_middlewares_stand_around_ours(url, provider, session, body, run, said, ask):
     """The last hand on a request is its own, so what it adds is part of the request; retries are calls of their own."""
 
     async def signing(request, handler):
@@ -46,7 +30,7 @@ def test_the_programs_middlewares_stand_around_ours(url, provider, session, body
 
     async def call(**options):
         async with aiohttp.ClientSession(middlewares=[signing]) as client:
-            return _text(await _ask(url, body("sign"), client, **options))
+            return said(await ask(url, body("sign"), client, **options))
 
     provider.script([openai_error(503), openai_chat("signed"), openai_chat("bare")])
     with session("once") as opened:
@@ -56,7 +40,7 @@ def test_the_programs_middlewares_stand_around_ours(url, provider, session, body
     assert [entry.response.status for entry in opened.recorded] == [200, 200]
 
 
-def test_the_callers_request_keeps_its_headers(url, provider, session, body):
+def test_the_callers_request_keeps_its_headers(url, provider, session, body, run):
     async def call():
         async with (
             aiohttp.ClientSession() as client,
@@ -70,14 +54,14 @@ def test_the_callers_request_keeps_its_headers(url, provider, session, body):
     assert provider.requests[0].header("accept-encoding") == "identity"
 
 
-def test_an_unreachable_provider_is_the_clients_own_error(url, provider, session, body):
+def test_an_unreachable_provider_is_the_clients_own_error(url, provider, session, body, run, ask):
     provider.close()
     with session("once") as opened, pytest.raises(aiohttp.ClientConnectorError):
-        run(_ask(url, body("anyone?")))
+        run(ask(url, body("anyone?")))
     assert (opened.recorded, opened.rejects) == ((), ())
 
 
-def test_a_refusal_cancels_its_task_group_and_everything_is_closed(url, provider, session, body):
+def test_a_refusal_cancels_its_task_group_and_everything_is_closed(url, provider, session, body, run, ask):
     class Number(pydantic.BaseModel):
         n: int
 
@@ -95,7 +79,7 @@ def test_a_refusal_cancels_its_task_group_and_everything_is_closed(url, provider
         async with aiohttp.ClientSession() as client, asyncio.TaskGroup() as group:
             group.create_task(reading(client, begun))
             await begun.wait()
-            group.create_task(_ask(url, body("a number"), client))
+            group.create_task(ask(url, body("a number"), client))
 
     with session("once", contract=Number) as opened, opened.expect_refusal():
         with pytest.raises(BaseExceptionGroup) as raised:
@@ -110,13 +94,13 @@ async def _socket(url):
         return socket.protocol
 
 
-def test_a_web_socket_is_refused_where_nothing_may_be_asked(url, provider, host, session):
+def test_a_web_socket_is_refused_where_nothing_may_be_asked(url, provider, host, session, run):
     with session("none", hosts=[host]) as opened, opened.expect_refusal():
         run(_socket(url.replace("http", "ws")))
     assert (opened.refusals[0].args[0], provider.count) == ("no interaction is stored for this request", 0)
 
 
-def test_a_web_socket_passes_unwritten_where_calls_are_made(url, provider, session):
+def test_a_web_socket_passes_unwritten_where_calls_are_made(url, provider, session, run):
     async def main():
         from aiohttp import web
 
@@ -148,7 +132,7 @@ def test_a_web_socket_passes_unwritten_where_calls_are_made(url, provider, sessi
     assert run(main()) == ("said hello", ())
 
 
-def test_other_local_traffic_passes_untouched(provider, session, body):
+def test_other_local_traffic_passes_untouched(provider, session, body, run):
     provider.script([bytes_reply(b"mine", "text/plain")])
 
     async def call():
@@ -172,13 +156,13 @@ def test_the_hook_looks_like_what_it_hooks(session):
     assert inspect.iscoroutinefunction(hooked)
 
 
-def test_a_patch_that_was_taken_away_is_put_back(url, provider, session, monkeypatch, body):
+def test_a_patch_that_was_taken_away_is_put_back(url, provider, session, monkeypatch, body, run, ask):
     original = aiohttp.ClientSession._request
     while hasattr(original, "__wrapped__"):
         original = original.__wrapped__
     monkeypatch.setattr(aiohttp.ClientSession, "_request", original)
     with session("once") as opened:
-        run(_ask(url, body("still there?")))
+        run(ask(url, body("still there?")))
     assert len(opened.recorded) == 1
 
 
@@ -202,6 +186,11 @@ class _OtherReader:
         pass
 
 
+class _OtherRequest:
+    def __init__(self, method, url, *, traces):
+        self.traces = traces
+
+
 class _OtherResponse:
     def __init__(self, method, url, *, writer, transport):
         pass
@@ -215,6 +204,7 @@ class _OtherResponse:
         ({"ClientSession": _session(__init__=_init, ATTRS=set())}, "no client middlewares"),
         ({"ClientSession": _session(__init__=_init), "StreamReader": _OtherReader}, "no _wait(func_name)"),
         ({"ClientSession": _session(__init__=_init), "ClientResponse": _OtherResponse}, "wants transport"),
+        ({"ClientSession": _session(__init__=_init), "ClientRequest": _OtherRequest}, "ClientRequest has no _traces"),
     ],
 )
 def test_br_074_an_unknown_shape_is_said_when_it_is_patched(parts, said):

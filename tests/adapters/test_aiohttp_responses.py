@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 
 import aiohttp
@@ -11,22 +10,6 @@ import pytest
 from onetake.testing.provider import bytes_reply, openai_chat, openai_error
 
 pytestmark = [pytest.mark.filterwarnings("error::ResourceWarning"), pytest.mark.usefixtures("nothing_unclosed")]
-
-
-def run(coroutine):
-    return asyncio.run(asyncio.wait_for(coroutine, 20), debug=True)
-
-
-def _text(answer):
-    return answer["choices"][0]["message"]["content"]
-
-
-async def _ask(url, body, session=None, **options):
-    if session is None:
-        async with aiohttp.ClientSession() as session:
-            return await _ask(url, body, session, **options)
-    async with session.post(url, json=body, **options) as response:
-        return await response.json()
 
 
 _HEADERS = (
@@ -52,7 +35,7 @@ def _seen(response):
     }
 
 
-def test_br_073_br_074_a_replay_is_a_real_response(url, provider, session, body):
+def test_br_073_br_074_a_replay_is_a_real_response(url, provider, session, body, run):
     async def call(**options):
         async with (
             aiohttp.ClientSession(**options) as client,
@@ -83,7 +66,7 @@ def test_br_073_br_074_a_replay_is_a_real_response(url, provider, session, body)
         assert run(mine())[:2] == (True, 400)
 
 
-def test_a_replayed_response_that_is_not_read_is_closed_like_any_other(url, provider, session, body):
+def test_a_replayed_response_that_is_not_read_is_closed_like_any_other(url, provider, session, body, run):
     async def call():
         async with aiohttp.ClientSession() as client:
             response = await client.post(url, json=body("later", stream=True))
@@ -100,7 +83,7 @@ def test_a_replayed_response_that_is_not_read_is_closed_like_any_other(url, prov
     assert first[1]
 
 
-def test_cookies_reach_the_jar_again(url, provider, session, body):
+def test_cookies_reach_the_jar_again(url, provider, session, body, run):
     """A provider's cookies are secrets: a replay sets the same names."""
 
     async def call():
@@ -121,7 +104,7 @@ def test_cookies_reach_the_jar_again(url, provider, session, body):
 
 
 @pytest.mark.parametrize("where", ["session", "request", "method"])
-def test_raise_for_status(url, provider, session, body, where):
+def test_raise_for_status(url, provider, session, body, where, run):
     async def call():
         async with aiohttp.ClientSession(raise_for_status=where == "session") as client:
             options = {"raise_for_status": True} if where == "request" else {}
@@ -139,13 +122,13 @@ def test_raise_for_status(url, provider, session, body, where):
     assert found[0] == found[1]
 
 
-def test_an_error_status_passes_unwritten_and_leaks_nothing(url, provider, session, body):
+def test_an_error_status_passes_unwritten_and_leaks_nothing(url, provider, session, body, run, said, ask):
     async def call():
         async with aiohttp.ClientSession(raise_for_status=True) as client:
             for _ in range(3):
                 with pytest.raises(aiohttp.ClientResponseError):
                     await client.post(url, json=body("no"))
-            return _text(await _ask(url, body("no"), client))
+            return said(await ask(url, body("no"), client))
 
     provider.script([openai_error(500), openai_error(429), openai_error(529), openai_chat("yes")])
     with session("once") as opened:
@@ -153,7 +136,7 @@ def test_an_error_status_passes_unwritten_and_leaks_nothing(url, provider, sessi
     assert [(entry.verdict, entry.ordinal) for entry in opened.recorded] == [("good", 0)]
 
 
-def test_traces_see_a_replay_as_well(url, provider, session, body):
+def test_traces_see_a_replay_as_well(url, provider, session, body, run, ask):
     seen = []
     trace = aiohttp.TraceConfig()
 
@@ -170,7 +153,7 @@ def test_traces_see_a_replay_as_well(url, provider, session, body):
 
     async def call():
         async with aiohttp.ClientSession(trace_configs=[trace]) as client:
-            await _ask(url, body("traced"), client)
+            await ask(url, body("traced"), client)
 
     with session("once"):
         run(call())
@@ -179,17 +162,17 @@ def test_traces_see_a_replay_as_well(url, provider, session, body):
         run(call())
     assert seen == ["start", "end", "chunk"] * 2
     with session("none") as opened, opened.expect_refusal():
-        run(_traced_miss(trace, url, body))
+        run(_traced_miss(trace, url, body, ask))
     assert seen[6:] == ["start", "exception"]
 
 
-async def _traced_miss(trace, url, body):
+async def _traced_miss(trace, url, body, ask):
     async with aiohttp.ClientSession(trace_configs=[trace]) as client:
-        await _ask(url, body("never asked"), client)
+        await ask(url, body("never asked"), client)
 
 
 @pytest.mark.parametrize("decompress", [True, False])
-def test_br_070_auto_decompress(provider, host, session, decompress):
+def test_br_070_auto_decompress(provider, host, session, decompress, run):
     async def call():
         async with (
             aiohttp.ClientSession(auto_decompress=decompress) as client,
@@ -209,15 +192,15 @@ def test_br_070_auto_decompress(provider, host, session, decompress):
         assert run(call()) == first
 
 
-def test_one_connection_serves_many_recorded_calls(url, provider, session, body):
+def test_one_connection_serves_many_recorded_calls(url, provider, session, body, run, said, ask):
     """Also under `same`, where bodies are read before their caller sees them, and after streams that were left."""
 
     async def calls():
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=1)) as client:
-            found = [_text(await _ask(url, body(f"call {number}"), client)) for number in range(4)]
+            found = [said(await ask(url, body(f"call {number}"), client)) for number in range(4)]
             async with client.post(url, json=body("left", stream=True)) as response:
                 await response.content.readline()
-            return [*found, _text(await _ask(url, body("the last"), client))]
+            return [*found, said(await ask(url, body("the last"), client))]
 
     for mode, repeats in (("once", "sequence"), ("all", "same"), ("none", "same")):
         with session(mode, repeats=repeats):

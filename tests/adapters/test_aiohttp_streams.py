@@ -16,23 +16,6 @@ from onetake.testing.provider import openai_chat, openai_stream, stream_reply
 pytestmark = [pytest.mark.filterwarnings("error::ResourceWarning"), pytest.mark.usefixtures("nothing_unclosed")]
 
 
-def run(coroutine):
-    return asyncio.run(asyncio.wait_for(coroutine, 20), debug=True)
-
-
-async def _ask(url, body, session=None, **options):
-    if session is None:
-        async with aiohttp.ClientSession() as session:
-            return await _ask(url, body, session, **options)
-    async with session.post(url, json=body, **options) as response:
-        return await response.json()
-
-
-async def _ask_stream(url, body):
-    async with aiohttp.ClientSession() as client, client.post(url, json=body) as response:
-        return await response.read()
-
-
 async def _read(response):
     return [await response.read()]
 
@@ -102,7 +85,7 @@ async def _gathered(pieces, *, first=False):
 
 @pytest.mark.parametrize("way", _WAYS.values(), ids=_WAYS.keys())
 @pytest.mark.parametrize("stream", [True, False], ids=["stream", "whole"])
-def test_br_052_br_053_br_054_every_way_to_read(url, provider, session, body, way, stream):
+def test_br_052_br_053_br_054_every_way_to_read(url, provider, session, body, way, stream, run):
     """One reader with one cursor, the same bytes, and an end: live without us, recording, replaying."""
 
     async def call():
@@ -128,7 +111,7 @@ def test_br_052_br_053_br_054_every_way_to_read(url, provider, session, body, wa
         assert again == first == bare
 
 
-def test_br_074_chunks_end_where_they_ended(url, provider, session, body):
+def test_br_074_chunks_end_where_they_ended(url, provider, session, body, run):
     async def call():
         async with aiohttp.ClientSession() as client, client.post(url, json=body("x", stream=True)) as response:
             return [pair async for pair in response.content.iter_chunks()]
@@ -142,7 +125,7 @@ def test_br_074_chunks_end_where_they_ended(url, provider, session, body):
     assert len([ends for _, ends in first if ends]) == len(first)
 
 
-def test_a_slow_reader_holds_the_server_back(provider, host, session):
+def test_a_slow_reader_holds_the_server_back(provider, host, session, run):
     """The body is not gathered in memory: what the caller has not read stays in the socket."""
     pieces = (b"x" * 65536,) * 100
     provider.script([stream_reply(pieces)])
@@ -161,7 +144,7 @@ def test_a_slow_reader_holds_the_server_back(provider, host, session):
 
 
 @pytest.mark.parametrize("how", ["close", "release", "context"])
-def test_br_065_left_without_waiting(url, provider, session, body, how):
+def test_br_065_left_without_waiting(url, provider, session, body, how, run):
     never = threading.Event()
     provider.script([replace(openai_stream("one two"), hold=never, hold_before=2)])
 
@@ -185,7 +168,7 @@ def test_br_065_left_without_waiting(url, provider, session, body, how):
 
 
 @pytest.mark.parametrize("how", ["close", "context"])
-def test_a_reject_is_raised_where_its_stream_is_left(url, provider, session, body, how):
+def test_a_reject_is_raised_where_its_stream_is_left(url, provider, session, body, how, run):
     class Number(pydantic.BaseModel):
         n: int
 
@@ -208,7 +191,7 @@ def test_a_reject_is_raised_where_its_stream_is_left(url, provider, session, bod
     assert [entry.verdict for entry in opened.rejects] == ["reject:violation"]
 
 
-def test_a_read_that_times_out_may_be_tried_again(url, provider, session, body):
+def test_a_read_that_times_out_may_be_tried_again(url, provider, session, body, run):
     """A program that polls with a limit of its own loses nothing, and is not taken for one that left."""
     go = threading.Event()
     provider.script([replace(openai_stream("one two"), hold=go, hold_before=1)])
@@ -230,7 +213,7 @@ def test_a_read_that_times_out_may_be_tried_again(url, provider, session, body):
 
 
 @pytest.mark.parametrize("limit", ["sock_read", "total", "wait_for", "timeout"])
-def test_a_time_limit_in_the_middle_keeps_nothing(url, provider, session, body, limit):
+def test_a_time_limit_in_the_middle_keeps_nothing(url, provider, session, body, limit, run, ask_stream):
     never = threading.Event()
     provider.script([replace(openai_stream("one two"), hold=never, hold_before=1)])
     options = {"timeout": aiohttp.ClientTimeout(**{limit: 0.1})} if limit in ("sock_read", "total") else {}
@@ -252,11 +235,11 @@ def test_a_time_limit_in_the_middle_keeps_nothing(url, provider, session, body, 
         with pytest.raises(TimeoutError):
             run(call())
         never.set()
-        run(_ask_stream(url, body("slow", stream=True)))
+        run(ask_stream(url, body("slow", stream=True)))
     assert [(entry.verdict, entry.ordinal) for entry in opened.recorded] == [("good", 0)]
 
 
-def test_a_cancelled_keep_is_finished_all_the_same(url, provider, session, body):
+def test_a_cancelled_keep_is_finished_all_the_same(url, provider, session, body, run, ask_stream):
     begun, go = threading.Event(), threading.Event()
 
     class Slow(pydantic.BaseModel):
@@ -270,7 +253,7 @@ def test_a_cancelled_keep_is_finished_all_the_same(url, provider, session, body)
             return value
 
     async def main():
-        task = asyncio.create_task(_ask_stream(url, body("x", stream=True)))
+        task = asyncio.create_task(ask_stream(url, body("x", stream=True)))
         assert await asyncio.to_thread(begun.wait, 20)
         task.cancel()
         go.set()
@@ -283,10 +266,10 @@ def test_a_cancelled_keep_is_finished_all_the_same(url, provider, session, body)
     assert [(entry.verdict, entry.ordinal) for entry in opened.recorded] == [("good", 0)]
 
 
-def test_br_060_a_kept_cut_raises_at_every_way_to_read(url, provider, session, body):
+def test_br_060_a_kept_cut_raises_at_every_way_to_read(url, provider, session, body, run, ask_stream):
     reply = openai_stream("one two three")
     provider.script([replace(reply, cut_after=len(b"".join(reply.pieces[:2])) + 5)])
     for mode in ("once", "none"):
         with session(mode, keep=["cut"]), pytest.raises(aiohttp.ClientPayloadError):
-            run(_ask_stream(url, body("cut", stream=True)))
+            run(ask_stream(url, body("cut", stream=True)))
         provider.close()

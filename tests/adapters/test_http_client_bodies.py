@@ -10,38 +10,11 @@ from dataclasses import replace
 
 import pytest
 
-from onetake.adapters.http_client_wire import Chunked
 from onetake.testing.adapter_calls import CHAT, refused
 from onetake.testing.provider import openai_chat, openai_stream
 
 JSON = {"Content-Type": "application/json"}
 BODY = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
-
-
-@pytest.fixture
-def connection(provider):
-    """A connection to the provider, not opened yet."""
-    opened = http.client.HTTPConnection(provider.url.removeprefix("http://"))
-    yield opened
-    opened.close()
-
-
-def _post(connection, text, **more):
-    connection.request("POST", CHAT, json.dumps(BODY | {"messages": [{"role": "user", "content": text}]}), JSON, **more)
-    return connection.getresponse()
-
-
-def _text(response):
-    return json.loads(response.read())["choices"][0]["message"]["content"]
-
-
-def _twice(session, provider, ask, **options):
-    """Run *ask* live and then with the provider gone; what it gave both times, and the session that recorded."""
-    with session("once", **options) as recording:
-        first = ask()
-    provider.close()
-    with session("none", **options):
-        return first, ask(), recording
 
 
 def _read_into(response):
@@ -69,18 +42,18 @@ WAYS = {
 
 @pytest.mark.parametrize("framing", ["length", "chunked", "close"])
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
-def test_br_052_every_way_to_read_counts_once(provider, session, way, framing):
+def test_br_052_every_way_to_read_counts_once(provider, way, framing, post, twice):
     reply = replace(openai_stream("one two"), framing=framing)
     provider.script([reply])
 
     def ask():
         connection = http.client.HTTPConnection(provider.url.removeprefix("http://"))
-        with closing(connection), _post(connection, "read me") as response:
+        with closing(connection), post(connection, "read me") as response:
             return way(response)
 
-    first, again, recording = _twice(session, provider, ask)
+    first, again, running = twice(ask)
     assert first == again == reply.body
-    assert [(e.verdict, e.response.body) for e in recording.recorded] == [("good", reply.body)]
+    assert [(e.verdict, e.response.body) for e in running.recorded] == [("good", reply.body)]
 
 
 FORMS = {
@@ -96,19 +69,19 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
-def test_br_077_bodies_of_every_form_are_stored_whole(provider, session, connection, form):
+def test_br_077_bodies_of_every_form_are_stored_whole(provider, connection, form, said, twice):
     body = json.dumps(BODY).encode()
 
     def ask():
         connection.request("POST", CHAT, form(body), JSON)
-        return _text(connection.getresponse())
+        return said(connection.getresponse())
 
-    first, again, recording = _twice(session, provider, ask)
+    first, again, running = twice(ask)
     assert first == again
-    assert recording.recorded[0].request.body == provider.requests[0].body == body
+    assert running.recorded[0].request.body == provider.requests[0].body == body
 
 
-def test_a_body_that_is_sent_in_pieces(provider, session, connection):
+def test_a_body_that_is_sent_in_pieces(provider, connection, said, twice):
     body = json.dumps(BODY).encode()
 
     def ask(text="x"):
@@ -120,15 +93,15 @@ def test_a_body_that_is_sent_in_pieces(provider, session, connection):
         connection.send(body[:10])
         connection.send(io.BytesIO(body[10:20]))
         connection.send([body[20:30], body[30:]])
-        return _text(connection.getresponse())
+        return said(connection.getresponse())
 
-    first, again, recording = _twice(session, provider, ask)
+    first, again, running = twice(ask)
     assert first == again
-    assert recording.requests[0].body == provider.requests[0].body == body
-    assert ("X-Two", "one two") in recording.requests[0].headers
+    assert running.requests[0].body == provider.requests[0].body == body
+    assert ("X-Two", "one two") in running.requests[0].headers
 
 
-def test_a_chunked_body_that_its_program_codes_itself(provider, session, connection):
+def test_a_chunked_body_that_its_program_codes_itself(provider, connection, said, twice):
     body = json.dumps(BODY).encode()
 
     def ask():
@@ -138,11 +111,11 @@ def test_a_chunked_body_that_its_program_codes_itself(provider, session, connect
         connection.send(b"%x;note=1\r\n%b\r\n" % (10, body[:10]))
         connection.send(b"%x\r\n%b\r\n0\r" % (len(body) - 10, body[10:]))
         connection.send(b"\nTrailing: yes\r\n\r\n")
-        return _text(connection.getresponse())
+        return said(connection.getresponse())
 
-    first, again, recording = _twice(session, provider, ask)
+    first, again, running = twice(ask)
     assert first == again
-    assert recording.requests[0].body == provider.requests[0].body == body
+    assert running.requests[0].body == provider.requests[0].body == body
 
 
 def test_what_cannot_be_sent_is_the_clients_own_error(session, connection):
@@ -156,68 +129,54 @@ def test_what_cannot_be_sent_is_the_clients_own_error(session, connection):
             connection.close()
 
 
-def test_br_063_the_ways_in_which_a_short_body_shows(provider, session, connection):
+def test_br_063_the_ways_in_which_a_short_body_shows(provider, session, connection, post):
     """`read()` says so; reading by size is silent in http.client, and there our refusal is what says it."""
     short = replace(openai_chat("a body cut short"), cut_after=20)
     provider.script([short, short, replace(short, framing="chunked")])
-    with session("once") as recording, recording.expect_refusal():
+    with session("once") as running, running.expect_refusal():
         with pytest.raises(http.client.IncompleteRead):
-            _post(connection, "all").read()
+            post(connection, "all").read()
         connection.close()
-        response = _post(connection, "by size")
+        response = post(connection, "by size")
         error = refused(lambda: b"".join(iter(lambda: response.read(5), b"")))
         connection.close()
         with pytest.raises(http.client.IncompleteRead):
-            _post(connection, "chunked").read()
+            post(connection, "chunked").read()
         raise error
-    assert [entry.verdict for entry in recording.rejects] == ["reject:cut"] * 3
+    assert [entry.verdict for entry in running.rejects] == ["reject:cut"] * 3
 
 
-def test_br_063_lines_of_a_chunked_body_that_breaks_off_are_no_silent_end(provider, session, connection):
+def test_br_063_lines_of_a_chunked_body_that_breaks_off_are_no_silent_end(provider, session, connection, post):
     """http.client's own iteration takes a chunked body that breaks off between chunks as ended; here it says so."""
     broken = replace(openai_chat("a body cut short"), cut_after=20, framing="chunked")
     provider.script([broken, broken])
-    with session("once") as recording:
+    with session("once") as running:
         for text in ("rejected", "again"):
             with pytest.raises(http.client.IncompleteRead):
-                b"".join(_post(connection, text))
+                b"".join(post(connection, text))
             connection.close()
-    assert [entry.verdict for entry in recording.rejects] == ["reject:cut"] * 2
+    assert [entry.verdict for entry in running.rejects] == ["reject:cut"] * 2
 
 
-def test_br_060_a_kept_short_body_is_as_loud_and_as_silent_as_it_was(provider, session, connection):
+def test_br_060_a_kept_short_body_is_as_loud_and_as_silent_as_it_was(provider, connection, post, twice):
     provider.script([replace(openai_chat("a body cut short"), cut_after=20)] * 2)
 
     def ask():
         connection.close()
         with pytest.raises(http.client.IncompleteRead) as raised:
-            _post(connection, "all").read()
+            post(connection, "all").read()
         connection.close()
-        response = _post(connection, "by size")
+        response = post(connection, "by size")
         return raised.value.partial, b"".join(iter(lambda: response.read(5), b""))
 
-    first, again, _ = _twice(session, provider, ask, keep=["cut"])
+    first, again, _ = twice(ask, keep=["cut"])
     assert first == again
     assert len(first[0]) == len(first[1]) == 20
 
 
 def test_accept_encoding_is_changed_on_the_wire_only(provider, session, connection):
-    with session("once") as recording:
+    with session("once") as running:
         connection.request("POST", CHAT, json.dumps(BODY), JSON | {"Accept-Encoding": "gzip, br"})
         connection.getresponse().read()
     assert provider.requests[0].header("accept-encoding") == "identity"
-    assert ("Accept-Encoding", "gzip, br") in recording.requests[0].headers
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 100])
-def test_the_chunked_coding_is_undone_at_any_borders(size):
-    sent = b"5;note=x\r\nhello\r\nA\r\n, my world\r\n0\r\nTrailing: yes\r\n\r\nafter"
-    chunked = Chunked()
-    body = b"".join(chunked.feed(sent[at : at + size]) for at in range(0, len(sent), size))
-    assert (body, chunked.ended, chunked.broken) == (b"hello, my world", True, False)
-
-
-def test_what_is_not_chunked_is_found_out():
-    chunked = Chunked()
-    assert chunked.feed(b"plain\r\n") == b""
-    assert (chunked.ended, chunked.broken) == (False, True)
+    assert ("Accept-Encoding", "gzip, br") in running.requests[0].headers

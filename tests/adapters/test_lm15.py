@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import textwrap
 import threading
 import types
 from contextlib import asynccontextmanager, contextmanager
@@ -14,7 +15,7 @@ import lm15.transports
 import pytest
 from lm15.transports import StdlibAsyncTransport, StdlibTransport, TransportError, TransportRequest
 
-from onetake import patching
+from onetake import hooking, patching
 from onetake.adapters import lm15 as adapter
 from onetake.errors import AdapterError, InteractionNotFound
 from onetake.testing import AdapterConformance, Answer
@@ -148,12 +149,12 @@ def _lines(colour, request):
 
 def test_provenance_names_the_copy_and_its_version(provider, session, url):
     with (
-        session("once") as recording,
+        session("once") as running,
         StdlibTransport() as transport,
         transport.stream(_request("POST", url, (), b'{"messages": []}')) as response,
     ):
         response.read()
-    assert recording.recorded[0].provenance["client"] == f"lm15 {lm15.__version__}"
+    assert running.recorded[0].provenance["client"] == f"lm15 {lm15.__version__}"
 
 
 def _copy(name="elsewhere.transports", **changed):
@@ -196,27 +197,43 @@ def test_hooks_stand_once():
     assert (StdlibTransport.stream, StdlibAsyncTransport._do_stream) == before
 
 
+def _dspys():
+    return [name for name in sys.modules if name.partition(".")[0] == "dspy"]
+
+
 def test_a_copy_inside_another_package_is_patched_when_it_is_imported(tmp_path, monkeypatch):
     """Under the name that dspy gives it: found by the import hook though it is a module deep in a package."""
     inner = tmp_path / "dspy" / "_vendor" / "lm15" / "transports"
     inner.mkdir(parents=True)
     for folder in (inner, *list(inner.parents)[:3]):
         (folder / "__init__.py").touch()
-    (inner.parent / "__init__.py").write_text("__version__ = '9.9'\n", encoding="utf-8")
-    (inner / "__init__.py").write_text("from lm15.transports import *\n", encoding="utf-8")
-    broken = tmp_path / "dspy" / "_vendor" / "lm15" / "transports" / "_sync.py"
-    broken.touch()
+    copied = """
+        import lm15.transports as real
+        from lm15.transports import AsyncTransportResponse, TransportResponse
+
+        class StdlibTransport:
+            stream = real.StdlibTransport.stream.__wrapped__
+
+        class StdlibAsyncTransport:
+            _do_stream = real.StdlibAsyncTransport._do_stream.__wrapped__
+    """
+    (inner / "__init__.py").write_text(textwrap.dedent(copied), encoding="utf-8")
+    adapter.patch(lm15.transports)
     monkeypatch.syspath_prepend(tmp_path)
-    for name in [name for name in sys.modules if name.partition(".")[0] == "dspy"]:
-        monkeypatch.delitem(sys.modules, name)
-    found = []
-    monkeypatch.setattr(adapter, "patch", lambda module: found.append(module.__name__))
-    patching.install()
-    found.clear()
-    importlib.import_module("dspy._vendor.lm15.transports")
-    for name in [name for name in sys.modules if name.partition(".")[0] == "dspy"]:
-        monkeypatch.delitem(sys.modules, name)
-    assert found == ["dspy._vendor.lm15.transports"]
+    with monkeypatch.context() as modules:
+        for name in _dspys():
+            modules.delitem(sys.modules, name)
+        patching.install()
+        copy = importlib.import_module("dspy._vendor.lm15.transports")
+        for name in _dspys():
+            del sys.modules[name]
+    for hooked, theirs in (
+        (copy.StdlibTransport.stream, StdlibTransport.stream),
+        (copy.StdlibAsyncTransport._do_stream, StdlibAsyncTransport._do_stream),
+    ):
+        assert hooking.stands(hooked)
+        assert hooked is not theirs
+        assert hooked.__wrapped__ is theirs.__wrapped__
 
 
 def test_a_refusal_passes_the_client_untouched(provider, session, url):

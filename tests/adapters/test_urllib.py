@@ -76,10 +76,10 @@ def _said(response):
 
 
 def test_urlopen_is_recorded_once_and_replayed(provider, session, url):
-    with session("once") as recording, urllib.request.urlopen(_ask(url, "hello")) as response:
+    with session("once") as running, urllib.request.urlopen(_ask(url, "hello")) as response:
         first = _said(response)
-    assert (provider.count, len(recording.recorded)) == (1, 1)
-    assert recording.recorded[0].provenance["client"].startswith("http.client 3.")
+    assert (provider.count, len(running.recorded)) == (1, 1)
+    assert running.recorded[0].provenance["client"].startswith("http.client 3.")
     provider.close()
     with session("none"), urllib.request.urlopen(_ask(url, "hello")) as response:
         assert (response.status, response.url, response.reason) == (200, url, "OK")
@@ -102,10 +102,10 @@ def test_errors_of_the_provider_are_http_errors_at_replay_too(provider, session,
 
 def test_a_refused_connection_is_the_clients_own_error(provider, session, url):
     provider.close()
-    with session("once") as recording, pytest.raises(urllib.error.URLError) as raised:
+    with session("once") as running, pytest.raises(urllib.error.URLError) as raised:
         urllib.request.urlopen(_ask(url, "anybody?"))
     assert isinstance(raised.value.reason, ConnectionRefusedError)
-    assert (recording.recorded, recording.rejects, recording.refusals) == ((), (), ())
+    assert (running.recorded, running.rejects, running.refusals) == ((), (), ())
 
 
 def test_a_refusal_is_not_wrapped(provider, session, url):
@@ -119,9 +119,9 @@ def test_a_refusal_is_not_wrapped(provider, session, url):
 def test_redirects_become_gets_hop_by_hop(provider, session):
     host = provider.url.removeprefix("http://")
     provider.script([replace(text_reply("", 302), headers=(("location", "/new"),)), text_reply("here")])
-    with session("once", hosts=[host]) as recording, urllib.request.urlopen(provider.url + "/old") as response:
+    with session("once", hosts=[host]) as running, urllib.request.urlopen(provider.url + "/old") as response:
         assert (response.read(), response.url) == (b"here", provider.url + "/new")
-    assert [entry.response.status for entry in recording.recorded] == [302, 200]
+    assert [entry.response.status for entry in running.recorded] == [302, 200]
     provider.close()
     with session("none", hosts=[host]), urllib.request.urlopen(provider.url + "/old") as response:
         assert (response.read(), response.url) == (b"here", provider.url + "/new")

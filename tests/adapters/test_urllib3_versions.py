@@ -47,9 +47,6 @@ def _other(urlopen=None, response=urllib3.HTTPResponse):
 def _fewer(self, method, url, body=None, headers=None): ...
 
 
-def _future(self, method, url, body=None, headers=None, multiplexed=False): ...
-
-
 def _unknown_response(body=b""): ...
 
 
@@ -58,10 +55,9 @@ def _unknown_response(body=b""): ...
     [
         (_other(), "urllib3 9.0: it has no HTTPConnectionPool.urlopen"),
         (_other(_fewer), "HTTPConnectionPool.urlopen without retries"),
-        (_other(_future), "urllib3-future, which comes with niquests"),
         (_other(_untouched(), _unknown_response), "HTTPResponse without status"),
     ],
-    ids=["nothing", "fewer", "future", "response"],
+    ids=["nothing", "fewer", "response"],
 )
 def test_br_073_a_version_of_another_shape_is_an_adapter_error(module, said):
     with pytest.raises(AdapterError, match="onetake cannot intercept") as raised:

@@ -191,3 +191,19 @@ def test_against_head_where_git_has_nothing(run, store, make_entry, committed):
     code, _, err = run("diff", path)
     assert code == 2
     assert "git has no such file at HEAD" in err
+
+
+def test_embeddings_are_one_difference_each(run, store, make_entry):
+    def answered(asked, step):
+        data = [{"embedding": [(n + index) / step for n in range(1536)]} for index in (1, 2, 3)]
+        data[2]["embedding"] = [0.5] * 1536
+        data[2]["embedding"][9] = step
+        return replace(make_entry(asked, body=json.dumps({"data": data}).encode()), answer=Answer())
+
+    a, b = store(answered("same", 7), replace(answered("same", 8), ordinal=1))
+    code, out, _ = run("diff", a, b)
+    assert code == 1
+    assert out.count("1536 numbers, all differ: ") == 4
+    assert "$.body.data[2].embedding\n    a 1536 numbers, 1 differs: 7\n    b 1536 numbers, 1 differs: 8\n" in out
+    assert "maybe more" not in out
+    assert len(out.splitlines()) < 20

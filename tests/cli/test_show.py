@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from dataclasses import replace
 from hashlib import sha256
 
@@ -242,3 +243,27 @@ def test_a_streamed_response_is_shown_as_the_data_of_its_events(run, store, make
     entry = replace(make_entry(), response=Response(200, (("content-type", "text/event-stream"),), body))
     (path,) = store(entry)
     assert run("show", path, "--response")[1].splitlines()[3:] == ['{"x": 1}', '{"x": 2}', "[DONE]"]
+
+
+def test_embeddings_are_told_by_their_length_in_either_spelling(run, store, make_entry):
+    floats = {"embedding": [n / 7 for n in range(1536)], "short": [0.5] * 64}
+    packed = b64encode(bytes(range(256)) * 24).decode()
+    body = json.dumps({"data": [floats, {"embedding": packed, "$raw": "said $raw"}]}).encode()
+    (path,) = store(replace(make_entry(body=body), answer=Answer()))
+    for options in ((), ("--response",)):
+        code, out, _ = run("show", path, *options)
+        assert code == 0
+        assert '"embedding": {"$raw": "1536 numbers"}' in out
+        assert '"embedding": {"$raw": "6144 bytes", "prefix": ""}' in out
+        assert '"$raw": "said $raw"' in out
+        assert max(map(len, out.splitlines())) < 400
+    assert json.loads(run("show", path, "--json")[1])["entries"][0]["response"]["body"] == {"text": body.decode()}
+
+
+def test_json_in_the_answer_that_cannot_be_laid_out_is_shown_as_it_came(run, store, make_entry):
+    deep = "[" * 400 + "]" * 400
+    for said in ('{"x": 1e999}', deep):
+        (path,) = store(make_entry(said[:9], said=said, body=b"{}"))
+        code, out, err = run("show", path)
+        assert (code, err) == (0, "")
+        assert said in out

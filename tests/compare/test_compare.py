@@ -281,6 +281,30 @@ def test_hostile_names_and_megabytes_stay_printable_and_short():
     assert query.path == "url.query.a⏎b"
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "told"),
+    [
+        ([1] * 65, [1.0] * 65, []),
+        ([True] * 65, [1] * 65, None),
+        ([0] * 64, [1] * 64, None),
+        (
+            [0] * 65,
+            [1] * 65,
+            [("65 numbers, all differ: " + "0, " * 12 + "…", "65 numbers, all differ: " + "1, " * 12 + "…")],
+        ),
+        ([0] * 65 + [2], [0] * 65 + [3], [("66 numbers, 1 differs: 2", "66 numbers, 1 differs: 3")]),
+        ([0] * 3, [1] * 66, [("3 numbers", "66 numbers")]),
+        ([ExactNumber("0.10")] * 65, [ExactNumber("0.2")] * 65, 1),
+    ],
+)
+def test_a_long_array_of_numbers_is_one_difference(a, b, told):
+    found = value_differences({"x": a}, {"x": b}, 500)
+    if told is None or isinstance(told, int):
+        assert len(found) == (told or len(a))
+    else:
+        assert [(one.asked, one.stored) for one in found] == told
+
+
 def test_the_list_is_bounded():
     a, b = {str(n): n for n in range(1000)}, {str(n): -n - 1 for n in range(1000)}
     assert len(value_differences(a, b)) == 50

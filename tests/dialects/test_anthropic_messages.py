@@ -1,15 +1,20 @@
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from onetake import strictjson
+from onetake import dialects, gate
+from onetake.contract import Contract
 from onetake.dialects import Promise, Reading
+from onetake.dialects.anthropic_blocks import PAUSED_FINISH
 from onetake.dialects.anthropic_messages import DIALECT
-from onetake.events import events, framing
+from onetake.events import events
 from onetake.model import Answer, Choice, Request, Response, ToolCall
 from onetake.testing.dialects import DialectCase, DialectConformance
 
 URL = "https://api.anthropic.com/v1/messages"
+VERTEX = "https://eu-aiplatform.googleapis.com/v1/projects/p/locations/eu/publishers/anthropic/models/claude-x@1"
 JSON = (("content-type", "application/json"),)
 SSE = (("content-type", "text/event-stream; charset=utf-8"),)
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
@@ -179,6 +184,8 @@ class TestAnthropicMessages(DialectConformance):
         ("POST", URL),
         ("POST", URL + "?beta=true"),
         ("POST", "http://localhost:8080/anthropic/v1/messages/"),
+        ("POST", f"{VERTEX}:rawPredict"),
+        ("POST", f"{VERTEX}:streamRawPredict?alt=sse"),
     )
     silent = (
         ("GET", URL),
@@ -186,6 +193,10 @@ class TestAnthropicMessages(DialectConformance):
         ("POST", URL + "/batches"),
         ("POST", "https://api.openai.com/v1/threads/thread_1/messages"),
         ("CALL", "function:app/v1/messages"),
+        ("GET", f"{VERTEX}:rawPredict"),
+        ("POST", f"{VERTEX}:predict"),
+        ("POST", VERTEX.replace("claude-x@1", "count-tokens") + ":rawPredict"),
+        ("POST", VERTEX.replace("anthropic", "mistralai") + ":rawPredict"),
     )
     cases = CASES
 
@@ -214,6 +225,8 @@ def test_br_063_a_cut_stream_is_not_finished():
 
 def test_stop_reasons_are_the_sdks():
     words = set(pytest.importorskip("anthropic.types.stop_reason").StopReason.__args__)
+    beta = set(pytest.importorskip("anthropic.types.beta.beta_stop_reason").BetaStopReason.__args__)
+    assert beta | words >= PAUSED_FINISH
     assert {w for w in words if DIALECT.is_length(Choice(finish=w))} == {"max_tokens", "model_context_window_exceeded"}
     assert {w for w in words if DIALECT.is_refusal(Choice(finish=w))} == {"refusal"}
 
@@ -234,44 +247,55 @@ def test_the_sdk_puts_streams_together_in_the_same_way(case):
     assert together.stop_reason == choice.finish
 
 
-def _messages(corpus):
-    return [each for each in corpus if DIALECT.speaks(each.request.method, each.request.url)]
+@pytest.mark.parametrize("finish", ["pause_turn", "compaction"])
+def test_a_turn_that_the_program_sends_back_holds_no_answer_yet(finish):
+    searching = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "q"}}
+    body = {"model": "claude-x", "content": [{"type": "text", "text": "Let me look."}, searching]}
+    response = Response(200, JSON, json.dumps(body | {"stop_reason": finish}).encode())
+    assert DIALECT.read(asking(), response) == Reading(Answer(), model="claude-x")
+    asked = asking(output_config={"format": FORMAT})
+    found = gate.judge(asked, response, [Contract(SCHEMA, name="numbers")], root=Path())
+    assert (found.verdict, found.unjudged) == ("good", True)
 
 
-def test_every_public_message_is_read(corpus):
-    found_any = _messages(corpus)
-    assert len(found_any) >= 27
-    for each in found_any:
-        found = DIALECT.read(each.request, each.response)
-        if each.response.status == 200:
-            choice = found.answer.choices[0]
-            assert (choice.text or choice.tool_calls) and choice.finish, each.file
-            assert found.terminal and found.error is None, each.file
-            assert found.input_tokens and found.output_tokens and found.model, each.file
-        else:
-            assert found.answer is None and found.error, each.file
+def test_on_vertex_the_model_is_in_the_path():
+    asked = Request("POST", f"{VERTEX}:rawPredict", body=b'{"anthropic_version": "vertex-2023-10-16"}')
+    assert dialects.find("POST", asked.url) is DIALECT
+    assert DIALECT.model_asked(asked) == "claude-x@1"
 
 
-def test_public_message_streams_give_their_answers(corpus):
-    streamed = [each for each in _messages(corpus) if framing(each.response.headers, each.response.body)]
-    answers = [DIALECT.read(each.request, each.response).answer.choices[0] for each in streamed]
-    assert [(bool(a.text), [c.name for c in a.tool_calls], a.finish) for a in answers] == [
-        (True, [], "end_turn"),
-        (False, ["pelican_name_generator"] * 2, "tool_use"),
-        (True, [], "end_turn"),
-    ]
+def test_the_sdks_vertex_client_is_spoken():
+    httpx2, sdk = pytest.importorskip("httpx2"), pytest.importorskip("anthropic")
+    asked = []
+
+    def answering(request):
+        asked.append(Request(request.method, str(request.url), body=request.content))
+        return httpx2.Response(400)
+
+    client = sdk.AnthropicVertex(
+        region="eu",
+        project_id="p",
+        access_token="t",
+        http_client=httpx2.Client(transport=httpx2.MockTransport(answering)),
+    )
+    for streamed in (False, True):
+        with pytest.raises(sdk.BadRequestError):
+            client.messages.create(model="claude-x@1", max_tokens=9, messages=[], stream=streamed)
+    assert [dialects.find(each.method, each.url) for each in asked] == [DIALECT, DIALECT]
+    assert [DIALECT.model_asked(each) for each in asked] == ["claude-x@1"] * 2
 
 
-def test_public_message_facts_are_those_of_the_body(corpus):
-    for each in _messages(corpus):
-        if each.response.status != 200 or framing(each.response.headers, each.response.body):
-            continue
-        body, found = strictjson.loads(each.response.body), DIALECT.read(each.request, each.response)
-        assert found.model == body["model"], each.file
-        assert (found.input_tokens, found.output_tokens) == (
-            body["usage"]["input_tokens"],
-            body["usage"]["output_tokens"],
-        ), each.file
-        assert [c.name for c in found.answer.choices[0].tool_calls] == [
-            block["name"] for block in body["content"] if block["type"] == "tool_use"
-        ], each.file
+def test_on_vertex_the_gate_knows_a_stream_that_ended_and_a_contract_that_is_broken():
+    asked = Request("POST", f"{VERTEX}:streamRawPredict?alt=sse", body=b'{"stream": true}')
+    text = (NO_TEXT, text_delta("hello"))
+    failing = b'event: error\ndata: {"type": "error", "error": {"type": "overloaded_error", "message": "Over"}}\n\n'
+    cut = stream(text, ended=False)
+    numbers = Contract(SCHEMA, name="numbers")
+
+    def verdict(response, *contracts):
+        return gate.judge(asked, response, contracts, root=Path()).verdict
+
+    assert verdict(stream(text)) == "good"
+    assert verdict(stream(text), numbers) == "reject:violation"
+    assert verdict(cut) == "reject:cut"
+    assert verdict(replace(cut, body=cut.body + failing)) == "pass:error"

@@ -245,20 +245,6 @@ def test_a_text_that_speaks_of_the_end_is_not_the_end():
     assert DIALECT.read(asking(**CLAUDE), stream(START, *delta)).terminal is False
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"choices": [{"message": {"content": "a", "tool_calls": [{"function": {"name": "f"}}]}}]},
-        {"choices": [{"message": {"content": "a"}}, {"message": {"content": "b"}}]},
-        {"outputs": [{"text": "a"}, {"text": "b"}]},
-        {"completions": [{"data": {"text": "a"}}]},
-        {"taskId": "7"},
-    ],
-)
-def test_what_is_more_than_a_text_or_of_no_known_maker_has_no_answer(body):
-    assert DIALECT.read(asking(prompt="hi"), answer(body, JSON)) == Reading()
-
-
 def test_the_errors_of_a_maker_in_its_stream():
     failed = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
     assert DIALECT.read(asking(**CLAUDE), stream(START, failed)).error == "Overloaded"

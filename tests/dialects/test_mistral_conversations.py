@@ -143,3 +143,13 @@ def test_the_other_answers_of_mistral_are_those_of_openai_chat():
     for path in ("chat/completions", "agents/completions", "fim/completions"):
         assert find("POST", f"https://api.mistral.ai/v1/{path}").name == "openai-chat", path
     assert find("POST", "https://api.mistral.ai/v1/embeddings").name == "openai-embeddings"
+
+
+def test_a_turn_that_hands_over_to_another_agent_holds_no_answer_yet():
+    handed = {"type": "agent.handoff", "id": "h", "previous_agent_id": "a", "next_agent_id": "b"}
+    done = event("agent.handoff.done", id="h", output_index=1, next_agent_id="b", next_agent_name="B")
+    expected = Reading(Answer(), model="m-1", input_tokens=9, output_tokens=3)
+    assert DIALECT.read(asking(), whole(message("One moment."), handed)) == expected
+    assert DIALECT.read(asking(), stream(delta("One moment."), done)) == expected
+    went_on = DIALECT.read(asking(), whole(handed, message("Here.")))
+    assert went_on.answer == Answer((Choice("Here."),))

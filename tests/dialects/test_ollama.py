@@ -2,9 +2,11 @@ import json
 
 import pytest
 
+from onetake.contract import Contract
 from onetake.dialects import Promise, Reading
 from onetake.dialects.ollama import DIALECT
 from onetake.events import framing
+from onetake.gate import judge
 from onetake.model import Answer, Choice, Request, Response, ToolCall
 from onetake.testing.dialects import DialectCase, DialectConformance
 from onetake.testing.provider import ollama_error, ollama_message, ollama_stream
@@ -172,3 +174,13 @@ def test_public_answers_are_read(corpus):
         for asked, one in found
     ] == [("llama3.1", "llama3.1", "Hello!", "stop", 23), ("llama3", "llama3", "A", "stop", 58)]
     assert all(one.terminal and one.error is None for _, one in found)
+
+
+@pytest.mark.parametrize("more", [{}, {"response": ""}])
+def test_an_image_is_an_answer_without_choices(tmp_path, more):
+    contract = Contract(SCHEMA, name="count")
+    last = line(**more, image="iVBO", done=True, done_reason="stop")
+    for response in (whole(**last), stream(line(completed=1, total=2), last)):
+        found = judge(asking(GENERATE), response, [contract], root=tmp_path)
+        assert (found.verdict, found.unjudged, found.reading.answer) == ("good", True, Answer())
+    assert DIALECT.read(asking(GENERATE), whole(**line(response="a", image="iVBO", done=True))).answer.choices

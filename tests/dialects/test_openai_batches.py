@@ -18,11 +18,11 @@ class TestOpenAIBatches(DialectConformance):
         ("GET", URL + "/batch_1"),
         ("POST", URL + "/batch_1/cancel"),
         ("POST", "https://x.openai.azure.com/openai/batches?api-version=2024-10-21"),
+        ("POST", "http://127.0.0.1:8000/v1/batches"),
     )
     silent = (
         ("DELETE", URL + "/batch_1"),
         ("POST", "https://api.anthropic.com/v1/messages/batches"),
-        ("POST", "http://127.0.0.1:8000/v1/batches"),
     )
     cases = (
         DialectCase(

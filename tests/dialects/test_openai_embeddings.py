@@ -48,6 +48,13 @@ class TestOpenAIEmbeddings(DialectConformance):
             whole=vectors("zczMPc3MTL4="),
         ),
         DialectCase(
+            "Voyage: the total alone",
+            Request("POST", "https://api.voyageai.com/v1/embeddings", body=b'{"model": "voyage-3", "input": "hi"}'),
+            Reading(Answer(), model="voyage-3", input_tokens=7),
+            whole=Response(200, JSON, b'{"data": [{}], "model": "voyage-3", "usage": {"total_tokens": 7}}'),
+            model_asked="voyage-3",
+        ),
+        DialectCase(
             "error object under 200",
             ASKED,
             Reading(error="too long"),

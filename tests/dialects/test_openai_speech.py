@@ -69,3 +69,9 @@ def test_the_scripted_providers_streams(ending, terminal):
     found = DIALECT.read(ASKED, Response(200, reply.headers, reply.body))
     assert found.terminal is terminal
     assert (found.error is not None) is (ending == "error")
+
+
+def test_sound_without_a_type_is_an_answer():
+    assert DIALECT.read(ASKED, Response(200, (), b"\xff\xf3\x84\xc4")) == Reading(Answer())
+    assert DIALECT.read(ASKED, Response(200, (), b'{"error": "no')) == Reading()
+    assert DIALECT.read(ASKED, Response(200, (("content-type", "text/html"),), b"<p>")) == Reading()

@@ -122,3 +122,10 @@ def test_the_scripted_providers_streams(ending, said):
     assert found.answer == Answer((Choice(said),))
     assert found.terminal is (ending == "done")
     assert (found.error is not None) is (ending == "error")
+
+
+@pytest.mark.parametrize("kind", ["application/x-subrip", "text/vtt", "text/srt; charset=utf-8"])
+def test_subtitles_are_the_text(kind):
+    said = "1\n00:00:00,000 --> 00:00:01,000\nGrüße 👋\n"
+    found = DIALECT.read(ASKED, Response(200, (("content-type", kind),), said.encode()))
+    assert found == Reading(Answer((Choice(said),)))

@@ -144,6 +144,13 @@ class TestRerank(DialectConformance):
             said(provider.cohere_rerank(["a", "b"])),
             "rerank-v3.5",
         ),
+        one(
+            "Voyage: scores are data, and usage tells the total alone",
+            asking("https://api.voyageai.com/v1/rerank", model="rerank-2", query="q", documents=["a"]),
+            Response(200, JSON, b'{"data": [{"index": 0, "relevance_score": 0.5}], "usage": {"total_tokens": 26}}'),
+            "rerank-2",
+            26,
+        ),
     )
 
 

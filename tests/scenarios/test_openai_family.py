@@ -222,17 +222,16 @@ def test_forms_are_named_after_their_model(provider, gpt, project):
     (text, streamed, _, _), entries = recorded(ask, project, hosts=[provider.url.removeprefix("http://")])
     assert (text, streamed[-1]["text"]) == ("Hello", "Hello you")
     answers = [entry.answer and entry.answer.choices for entry in entries]
-    assert answers == [(Choice("Hello"),), (Choice("Hello you"),), (), None]
+    assert answers == [(Choice("Hello"),), (Choice("Hello you"),), (), ()]
     assert [entry.provenance.get("model_asked") for entry in entries] == [
         "whisper-1",
         "gpt-4o-transcribe",
         "gpt-image-1",
         None,
     ]
-    # The path of a file upload says nothing of a loopback server's API.
     assert names(project) == [
+        "files",
         "images-gpt-image-1",
-        "post",
         "transcription-gpt-4o-transcribe",
         "transcription-whisper-1",
     ]

@@ -7,9 +7,7 @@ import contextlib
 import http.client
 import socket
 import ssl
-import threading
 import urllib.request
-from concurrent.futures import ThreadPoolExecutor
 
 import aiohttp
 import anyio
@@ -21,59 +19,15 @@ import trio
 import urllib3
 
 import onetake
-from onetake import active
-from onetake.errors import InteractionNotFound, NetworkRefusal, Refusal
+from onetake.errors import InteractionNotFound
 
 PATH = "/v1/chat/completions"
 HERE = __name__
 
 
-class Origin:
-    """Listens, and says afterwards what reached it: the system takes connections and bytes in at once."""
-
-    def __init__(self):
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.listener.setblocking(False)
-        self.port = self.listener.getsockname()[1]
-        self.place = f"127.0.0.1:{self.port}"
-        self.url = f"http://{self.place}{PATH}"
-        self._accepted = []
-
-    @property
-    def connections(self):
-        """How many connections were made to it."""
-        with contextlib.suppress(BlockingIOError):
-            while True:
-                self._accepted.append(self.listener.accept()[0])
-        return len(self._accepted)
-
-    @property
-    def received(self):
-        """Every byte that came over them."""
-        got = b""
-        for connection in self._accepted[: self.connections]:
-            connection.setblocking(False)
-            with contextlib.suppress(BlockingIOError, ConnectionResetError):
-                got += connection.recv(65536)
-        return got
-
-    def close(self):
-        for sock in (self.listener, *self._accepted):
-            sock.close()
-
-
-@pytest.fixture
-def origin():
-    made = Origin()
-    yield made
-    made.close()
-
-
 @pytest.fixture(autouse=True)
-def _no_adapter_holds(tmp_path, monkeypatch):
-    """Have every adapter let every call pass, as one would that has lost its hold on its client."""
+def _here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(active, "engine_for", lambda method, url: None)
 
 
 def by_httpx(origin):
@@ -174,6 +128,18 @@ CLIENTS = {
     "lm15": (by_lm15,),
     HERE: (by_socket, by_asyncio, by_tls, by_trio, by_anyio),
 }
+ADAPTERS = {
+    "httpx": ("httpx",),
+    "httpx2": ("httpx2",),
+    "aiohttp": ("aiohttp",),
+    "urllib3": ("urllib3", "http.client"),
+    "requests": ("urllib3", "http.client"),
+    "http.client": ("http.client",),
+    "urllib.request": ("http.client",),
+    "lm15": ("lm15.transports",),
+    HERE: (),
+}
+"""The modules whose adapters see a client's calls, the outermost first."""
 ALL = [pytest.param(name, call, id=call.__name__) for name, calls in CLIENTS.items() for call in calls]
 
 
@@ -190,17 +156,33 @@ def clients(refusals):
     return [(str(refusal.args[1]).rpartition(", by ")[2] or refusal.client).partition(" ")[0] for refusal in refusals]
 
 
+@pytest.mark.parametrize(("name", "call"), [one for one in ALL if ADAPTERS[one.values[0]]])
+def test_with_its_adapters_disabled_one_by_one_no_call_of_a_client_leaves(origin, unhook, name, call):
+    with onetake.use_cassette("c", mode="none", hosts=[origin.place]) as cassette:
+        for adapter in (None, *ADAPTERS[name]):
+            if adapter is not None:
+                unhook(adapter)
+            with cassette.expect_refusal(InteractionNotFound) as said:
+                run(call, origin)
+            assert origin.connections == 0
+            goes_round = ["goes round the adapters" in str(refusal) for refusal in said.refusals]
+            assert goes_round == [adapter == ADAPTERS[name][-1]] * len(goes_round)
+    assert set(clients(said.refusals)) == {name}
+
+
 @pytest.mark.parametrize(("name", "call"), ALL)
-def test_br_149_a_call_round_the_adapters_reaches_no_named_host(origin, name, call):
+def test_br_149_a_call_round_the_adapters_reaches_no_named_host(origin, unhook, name, call):
     with onetake.use_cassette("c", mode="none", hosts=[origin.place]) as cassette, cassette.expect_refusal() as said:
+        unhook_all(unhook, name)
         run(call, origin)
     assert origin.connections == 0
     assert set(clients(said.refusals)) == {name}
 
 
 @pytest.mark.parametrize(("name", "call"), ALL)
-def test_a_call_round_the_adapters_reaches_no_model_server_on_loopback(origin, name, call):
+def test_a_call_round_the_adapters_reaches_no_model_server_on_loopback(origin, unhook, name, call):
     with onetake.use_cassette("c", mode="none") as cassette, cassette.expect_refusal() as said:
+        unhook_all(unhook, name)
         run(call, origin)
     assert set(clients(said.refusals)) == {name}
     assert origin.received == b""
@@ -208,103 +190,15 @@ def test_a_call_round_the_adapters_reaches_no_model_server_on_loopback(origin, n
 
 @pytest.mark.parametrize("mode", ["once", "new_episodes", "all"])
 @pytest.mark.parametrize(("name", "call"), ALL)
-def test_a_call_round_the_adapters_is_not_live_and_unrecorded(origin, mode, name, call):
+def test_a_call_round_the_adapters_is_not_live_and_unrecorded(origin, unhook, mode, name, call):
     with onetake.use_cassette("c", mode=mode, hosts=[origin.place]) as cassette, cassette.expect_refusal() as said:
+        unhook_all(unhook, name)
         run(call, origin)
     assert origin.connections == 0
     assert set(clients(said.refusals)) == {name}
     assert "live and not recorded" in str(said.refusals[0])
 
 
-def swallowing(call, origin):
-    """Call, and swallow what is raised, whatever it is."""
-    try:
-        return call(origin)
-    except BaseException:  # noqa: BLE001 - the harshest program there is
-        return None
-
-
-@pytest.mark.parametrize("call", [by_httpx, by_requests, by_socket])
-def test_what_threads_and_executors_swallow_is_still_told(origin, call):
-    with pytest.raises(Refusal), onetake.use_cassette("c", mode="none", hosts=[origin.place]) as cassette:
-        thread = threading.Thread(target=swallowing, args=(call, origin))
-        thread.start()
-        thread.join()
-        with ThreadPoolExecutor(2) as pool:
-            list(pool.map(swallowing, [call] * 4, [origin] * 4))
-        assert len(cassette.refusals) == 5
-    assert origin.connections == 0
-
-
-def test_each_of_many_tasks_is_told(origin):
-    async def main():
-        await asyncio.gather(*(by_httpx_async(origin) for _ in range(5)), return_exceptions=True)
-
-    with onetake.use_cassette("c", mode="none", hosts=[origin.place]) as cassette, cassette.expect_refusal() as said:
-        asyncio.run(main())
-    assert origin.connections == 0
-    assert len(said.refusals) >= 1
-
-
-def test_sessions_in_concurrent_tasks_keep_their_own_ledgers(origin):
-    async def one(name, hosts):
-        with onetake.use_cassette(name, mode="none", hosts=hosts) as cassette, cassette.expect_refusal() as said:
-            await asyncio.gather(by_asyncio(origin), return_exceptions=True)
-            with contextlib.suppress(OSError):
-                await asyncio.open_connection(f"{name}.example.com", 443)
-        return [str(refusal) for refusal in said.refusals]
-
-    async def main():
-        return await asyncio.gather(one("a", [origin.place]), one("b", [origin.place]))
-
-    for name, texts in zip("ab", asyncio.run(main()), strict=True):
-        assert len(texts) == 2
-        assert f"{name}.example.com" in texts[1]
-        assert all(f": {name}\n" in text for text in texts)
-    assert origin.connections == 0
-
-
-@pytest.mark.parametrize("call", [httpx.get, httpx2.get, requests.get])
-def test_clients_make_their_own_error_of_a_refused_connection(call):
-    own = {httpx: httpx.ConnectError, httpx2: httpx2.ConnectError, requests: requests.ConnectionError}
-    expected = own[{"httpx": httpx, "httpx2": httpx2, "requests": requests}[call.__module__.partition(".")[0]]]
-    with pytest.raises(NetworkRefusal), onetake.use_cassette("c", mode="none"), pytest.raises(expected):
-        call("https://db.example.com/")
-
-
-@pytest.mark.parametrize("call", [httpx.get, httpx2.get, requests.get])
-def test_quiet_hosts_are_refused_without_a_word(call):
-    with onetake.use_cassette("c", mode="none") as cassette, contextlib.suppress(Exception):
-        call("http://169.254.169.254/latest/meta-data/", timeout=5)
-    assert cassette.refusals == ()
-
-
-def test_ignored_hosts_are_reached(origin):
-    with onetake.use_cassette("c", mode="none", hosts=["127.0.0.1"], ignore=[origin.place]):
-        by_socket(origin)
-    assert origin.connections == 1
-
-
-def test_a_call_that_is_caught_by_its_name_may_be_expected(origin):
-    with onetake.use_cassette("c", mode="none", hosts=[origin.place]) as cassette:
-        with cassette.expect_refusal(InteractionNotFound):
-            by_socket(origin)
-        assert len(cassette.refusals) == 1
-
-
-def test_what_an_old_thread_asks_after_the_end_of_its_session_does_not_leave(origin):
-    go, done = threading.Event(), threading.Event()
-
-    def late():
-        go.wait(10)
-        swallowing(by_socket, origin)
-        done.set()
-
-    with onetake.use_cassette("c", mode="none", hosts=[origin.place]) as cassette:
-        threading.Thread(target=late).start()
-    go.set()
-    assert done.wait(10)
-    assert origin.connections == 0
-    assert "(ended)" in str(cassette.refusals[0])
-    by_socket(origin)
-    assert origin.received.startswith(b"POST")
+def unhook_all(unhook, name):
+    for adapter in ADAPTERS[name]:
+        unhook(adapter)

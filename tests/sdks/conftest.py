@@ -6,11 +6,13 @@ out right is written there as one line of JSON.
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import importlib.util
 import json
 import os
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -45,17 +47,32 @@ def _is_installed(module):
 
 
 @pytest.fixture
+def base_of():
+    """Name the client that the installed version of an SDK is built on: `base_of("openai")`."""
+
+    def found(module):
+        kind = importlib.import_module(module).DefaultHttpxClient
+        modules = {base.__module__.partition(".")[0] for base in kind.__mro__}
+        return next(name for name in ("httpx2", "httpx") if name in modules)
+
+    return found
+
+
+@pytest.fixture
 def recorded_once(request, provider, tmp_path):
     """Check one way: `recorded_once(way, ask, client=…, dialect=…)`.
 
     `ask(url)` makes one call to a provider at that address and returns what the program got of it, as plain data. It is
     called in a recording session, and in a sealed one with the provider gone. `client` and `dialect` are the beginnings
-    of what the entry must say of itself. Returns what the program got.
+    of what the entry must say of itself. With `hosts` the provider is named there, for an API whose paths programs have
+    too. Returns what the program got.
     """
     (tmp_path / "onetake.toml").touch()
     mark = next(request.node.iter_markers("sdk"))
 
-    def check(way, ask, *, client, dialect, verdict="good", **options):
+    def check(way, ask, *, client, dialect, verdict="good", hosts=False, **options):
+        if hosts:
+            options["hosts"] = [urlsplit(provider.url).netloc]
         before = set_start(tmp_path / "program.py")
         try:
             with onetake.use_cassette("matrix", mode="once", **options) as session:

@@ -25,6 +25,9 @@ def _version(text: str) -> list[int]:
 
 def main(arguments: list[str]) -> int:
     """Write, print or compare the table; returns the exit code."""
+    if not arguments:
+        sys.stderr.write("usage: table.py [--write | --print] ROWS\n")
+        return 2
     rows = [json.loads(line) for line in Path(arguments[-1]).read_text("utf-8").splitlines()]
     found = table(rows)
     if "--print" in arguments:

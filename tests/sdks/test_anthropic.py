@@ -8,6 +8,12 @@ import pytest
 
 pytestmark = pytest.mark.sdk("anthropic")
 
+
+@pytest.fixture
+def carrier(base_of):
+    return base_of("anthropic")
+
+
 ASKED = {"model": "m", "max_tokens": 50, "messages": [{"role": "user", "content": "name a city"}]}
 TOOL = {
     "name": "look_up",
@@ -22,58 +28,50 @@ def client_of(url, kind="Anthropic", **options):
     return getattr(anthropic, kind)(base_url=url, api_key="sk-ant-test", **options)
 
 
-def carrier():
-    """Name the client that this version of the SDK is built on."""
-    import anthropic
-
-    modules = {base.__module__.partition(".")[0] for base in anthropic.DefaultHttpxClient.__mro__}
-    return next(name for name in ("httpx2", "httpx") if name in modules)
-
-
-def test_sync(recorded_once):
+def test_sync(recorded_once, carrier):
     def ask(url):
         with client_of(url) as client:
             return client.messages.create(**ASKED).to_dict()
 
-    got = recorded_once("messages", ask, client=carrier(), dialect="anthropic-messages")
+    got = recorded_once("messages", ask, client=carrier, dialect="anthropic-messages")
     assert got["content"][0]["text"] == "answer 1 to: name a city"
 
 
-def test_stream(recorded_once):
+def test_stream(recorded_once, carrier):
     def ask(url):
         with client_of(url) as client, client.messages.stream(**ASKED) as stream:
             return ["".join(stream.text_stream), stream.get_final_message().to_dict()]
 
-    got = recorded_once("messages, stream", ask, client=carrier(), dialect="anthropic-messages")
+    got = recorded_once("messages, stream", ask, client=carrier, dialect="anthropic-messages")
     assert got[0] == "answer 1 to: name a city"
 
 
-def test_async(recorded_once):
+def test_async(recorded_once, carrier):
     async def call(url):
         async with client_of(url, "AsyncAnthropic") as client:
             return (await client.messages.create(**ASKED)).to_dict()
 
-    recorded_once("messages, async", lambda url: asyncio.run(call(url)), client=carrier(), dialect="anthropic-messages")
+    recorded_once("messages, async", lambda url: asyncio.run(call(url)), client=carrier, dialect="anthropic-messages")
 
 
-def test_async_stream(recorded_once):
+def test_async_stream(recorded_once, carrier):
     async def call(url):
         async with client_of(url, "AsyncAnthropic") as client, client.messages.stream(**ASKED) as stream:
             return [text async for text in stream.text_stream]
 
     got = recorded_once(
-        "messages, async stream", lambda url: asyncio.run(call(url)), client=carrier(), dialect="anthropic-messages"
+        "messages, async stream", lambda url: asyncio.run(call(url)), client=carrier, dialect="anthropic-messages"
     )
     assert "".join(got) == "answer 1 to: name a city"
 
 
-def test_tools(recorded_once):
+def test_tools(recorded_once, carrier):
     def ask(url):
         with client_of(url) as client:
             answer = client.messages.create(tools=[TOOL], tool_choice={"type": "any"}, **ASKED)
             return [[block.name, block.input] for block in answer.content if block.type == "tool_use"]
 
-    ((name, given),) = recorded_once("messages, tools", ask, client=carrier(), dialect="anthropic-messages")
+    ((name, given),) = recorded_once("messages, tools", ask, client=carrier, dialect="anthropic-messages")
     assert (name, list(given)) == ("look_up", ["city"])
 
 

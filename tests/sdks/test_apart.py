@@ -54,3 +54,30 @@ def test_niquests_async(recorded_once):
         recorded_once("post, async", lambda url: asyncio.run(call(url)), client="urllib3-future", dialect="openai-chat")
         == TEXT
     )
+
+
+@pytest.mark.sdk("niquests")
+def test_niquests_stream(recorded_once):
+    import niquests
+
+    def ask(url):
+        with niquests.post(url + "/v1/chat/completions", json=BODY | {"stream": True}, stream=True) as answer:
+            return b"".join(answer.iter_content())
+
+    got = recorded_once("post, stream", ask, client="urllib3-future", dialect="openai-chat")
+    assert got.endswith(b"data: [DONE]\n\n")
+
+
+@pytest.mark.sdk("niquests")
+def test_niquests_async_stream(recorded_once):
+    import niquests
+
+    async def call(url):
+        async with niquests.AsyncSession() as session:
+            answer = await session.post(url + "/v1/chat/completions", json=BODY | {"stream": True}, stream=True)
+            return b"".join([chunk async for chunk in await answer.iter_content()])
+
+    got = recorded_once(
+        "post, async stream", lambda url: asyncio.run(call(url)), client="urllib3-future", dialect="openai-chat"
+    )
+    assert got.endswith(b"data: [DONE]\n\n")

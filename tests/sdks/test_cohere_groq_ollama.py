@@ -21,21 +21,23 @@ class TestCohere:
         def ask(url):
             return self.client(url).chat(model="m", messages=MESSAGES).message.content[0].text
 
-        assert recorded_once("v2 chat", ask, client="httpx", dialect="cohere") == TEXT
+        assert recorded_once("v2 chat", ask, client="httpx", dialect="cohere", hosts=True) == TEXT
 
     def test_stream(self, recorded_once):
         def ask(url):
             events = self.client(url).chat_stream(model="m", messages=MESSAGES)
             return [event.delta.message.content.text for event in events if event.type == "content-delta"]
 
-        assert "".join(recorded_once("v2 chat, stream", ask, client="httpx", dialect="cohere")) == TEXT
+        assert "".join(recorded_once("v2 chat, stream", ask, client="httpx", dialect="cohere", hosts=True)) == TEXT
 
     def test_async(self, recorded_once):
         async def call(url):
             async with self.client(url, "AsyncClientV2") as client:
                 return (await client.chat(model="m", messages=MESSAGES)).message.content[0].text
 
-        got = recorded_once("v2 chat, async", lambda url: asyncio.run(call(url)), client="httpx", dialect="cohere")
+        got = recorded_once(
+            "v2 chat, async", lambda url: asyncio.run(call(url)), client="httpx", dialect="cohere", hosts=True
+        )
         assert got == TEXT
 
 
@@ -69,7 +71,7 @@ class TestOllama:
         def ask(url):
             return ollama.Client(host=url).chat(model="m", messages=MESSAGES).message.content
 
-        assert recorded_once("chat", ask, client="httpx", dialect="ollama") == TEXT
+        assert recorded_once("chat", ask, client="httpx", dialect="ollama", hosts=True) == TEXT
 
     def test_chat_stream(self, recorded_once):
         import ollama
@@ -78,7 +80,7 @@ class TestOllama:
             stream = ollama.Client(host=url).chat(model="m", messages=MESSAGES, stream=True)
             return [part.message.content for part in stream]
 
-        assert "".join(recorded_once("chat, stream", ask, client="httpx", dialect="ollama")) == TEXT
+        assert "".join(recorded_once("chat, stream", ask, client="httpx", dialect="ollama", hosts=True)) == TEXT
 
     def test_generate_async(self, recorded_once):
         import ollama
@@ -86,5 +88,7 @@ class TestOllama:
         async def call(url):
             return (await ollama.AsyncClient(host=url).generate(model="m", prompt="name a city")).response
 
-        got = recorded_once("generate, async", lambda url: asyncio.run(call(url)), client="httpx", dialect="ollama")
+        got = recorded_once(
+            "generate, async", lambda url: asyncio.run(call(url)), client="httpx", dialect="ollama", hosts=True
+        )
         assert got == TEXT

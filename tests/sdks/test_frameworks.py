@@ -9,12 +9,9 @@ import pytest
 TEXT = "answer 1 to: name a city"
 
 
-def carrier():
-    """Name the client below the installed openai SDK."""
-    import openai
-
-    modules = {base.__module__.partition(".")[0] for base in openai.DefaultHttpxClient.__mro__}
-    return next(name for name in ("httpx2", "httpx") if name in modules)
+@pytest.fixture
+def carrier(base_of):
+    return base_of("openai")
 
 
 @pytest.mark.sdk("langchain_openai", "langchain-openai")
@@ -24,23 +21,23 @@ class TestLangchain:
 
         return ChatOpenAI(model="m", base_url=url + "/v1", api_key="sk-test", max_retries=0)
 
-    def test_sync(self, recorded_once):
+    def test_sync(self, recorded_once, carrier):
         got = recorded_once(
-            "invoke", lambda url: self.model(url).invoke("name a city").content, client=carrier(), dialect="openai-chat"
+            "invoke", lambda url: self.model(url).invoke("name a city").content, client=carrier, dialect="openai-chat"
         )
         assert got == TEXT
 
-    def test_stream(self, recorded_once):
+    def test_stream(self, recorded_once, carrier):
         def ask(url):
             return [chunk.content for chunk in self.model(url).stream("name a city")]
 
-        assert "".join(recorded_once("stream", ask, client=carrier(), dialect="openai-chat")) == TEXT
+        assert "".join(recorded_once("stream", ask, client=carrier, dialect="openai-chat")) == TEXT
 
-    def test_async(self, recorded_once):
+    def test_async(self, recorded_once, carrier):
         async def call(url):
             return (await self.model(url).ainvoke("name a city")).content
 
-        got = recorded_once("ainvoke", lambda url: asyncio.run(call(url)), client=carrier(), dialect="openai-chat")
+        got = recorded_once("ainvoke", lambda url: asyncio.run(call(url)), client=carrier, dialect="openai-chat")
         assert got == TEXT
 
 
@@ -53,16 +50,16 @@ class TestPydanticAI:
 
         return Agent(OpenAIChatModel("m", provider=OpenAIProvider(base_url=url + "/v1", api_key="sk-test")))
 
-    def test_run_sync(self, recorded_once):
+    def test_run_sync(self, recorded_once, carrier):
         def ask(url):
             return self.agent(url).run_sync("name a city").output
 
-        assert recorded_once("run_sync", ask, client=carrier(), dialect="openai-chat") == TEXT
+        assert recorded_once("run_sync", ask, client=carrier, dialect="openai-chat") == TEXT
 
-    def test_run_stream(self, recorded_once):
+    def test_run_stream(self, recorded_once, carrier):
         async def call(url):
             async with self.agent(url).run_stream("name a city") as result:
                 return [text async for text in result.stream_text(delta=True)]
 
-        got = recorded_once("run_stream", lambda url: asyncio.run(call(url)), client=carrier(), dialect="openai-chat")
+        got = recorded_once("run_stream", lambda url: asyncio.run(call(url)), client=carrier, dialect="openai-chat")
         assert "".join(got) == TEXT

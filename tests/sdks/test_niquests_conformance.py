@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import asynccontextmanager, contextmanager
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from onetake.testing import AdapterConformance, Answer
 
 niquests = pytest.importorskip("niquests", reason="niquests is not installed here; it has an environment of its own")
-urllib3_future = niquests.packages.urllib3
+urllib3_future = sys.modules[niquests.adapters.HTTPConnectionPool.__module__.partition(".")[0]]
 
 
 class TestNiquests(AdapterConformance):
@@ -37,11 +38,12 @@ class TestNiquests(AdapterConformance):
 
     @asynccontextmanager
     async def astream(self, method, url, *, headers, body):
-        async with (
-            niquests.AsyncSession() as session,
-            await session.request(method, url, headers=dict(headers), data=body, stream=True) as response,
-        ):
-            yield await response.iter_content()
+        async with niquests.AsyncSession() as session:
+            response = await session.request(method, url, headers=dict(headers), data=body, stream=True)
+            try:
+                yield await response.iter_content()
+            finally:
+                await response.close()
 
 
 def _answer(response, body):

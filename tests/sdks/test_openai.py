@@ -9,6 +9,12 @@ import pytest
 
 pytestmark = pytest.mark.sdk("openai")
 
+
+@pytest.fixture
+def carrier(base_of):
+    return base_of("openai")
+
+
 ASKED = {"model": "m", "messages": [{"role": "user", "content": "name a city"}]}
 TOOL = {
     "type": "object",
@@ -24,65 +30,52 @@ def client_of(url, kind="OpenAI", **options):
     return getattr(openai, kind)(base_url=url + "/v1", api_key="sk-test", **options)
 
 
-def carrier():
-    """Name the client that this version of the SDK is built on."""
-    import openai
-
-    return next(name for name in ("httpx2", "httpx") if name in _base_modules(openai.DefaultHttpxClient))
-
-
-def _base_modules(kind):
-    return {base.__module__.partition(".")[0] for base in kind.__mro__}
-
-
-def test_sync(recorded_once):
+def test_sync(recorded_once, carrier):
     def ask(url):
         with client_of(url) as client:
             return client.chat.completions.create(**ASKED).to_dict()
 
-    got = recorded_once("chat", ask, client=carrier(), dialect="openai-chat")
+    got = recorded_once("chat", ask, client=carrier, dialect="openai-chat")
     assert got["choices"][0]["message"]["content"] == "answer 1 to: name a city"
 
 
-def test_stream(recorded_once):
+def test_stream(recorded_once, carrier):
     def ask(url):
         with client_of(url) as client:
             return [chunk.to_dict() for chunk in client.chat.completions.create(stream=True, **ASKED)]
 
-    got = recorded_once("chat, stream", ask, client=carrier(), dialect="openai-chat")
+    got = recorded_once("chat, stream", ask, client=carrier, dialect="openai-chat")
     assert "".join(chunk["choices"][0]["delta"].get("content") or "" for chunk in got) == "answer 1 to: name a city"
 
 
-def test_async(recorded_once):
+def test_async(recorded_once, carrier):
     async def call(url):
         async with client_of(url, "AsyncOpenAI") as client:
             return (await client.chat.completions.create(**ASKED)).to_dict()
 
-    recorded_once("chat, async", lambda url: asyncio.run(call(url)), client=carrier(), dialect="openai-chat")
+    recorded_once("chat, async", lambda url: asyncio.run(call(url)), client=carrier, dialect="openai-chat")
 
 
-def test_async_stream(recorded_once):
+def test_async_stream(recorded_once, carrier):
     async def call(url):
         async with client_of(url, "AsyncOpenAI") as client:
             return [chunk.to_dict() async for chunk in await client.chat.completions.create(stream=True, **ASKED)]
 
-    got = recorded_once(
-        "chat, async stream", lambda url: asyncio.run(call(url)), client=carrier(), dialect="openai-chat"
-    )
+    got = recorded_once("chat, async stream", lambda url: asyncio.run(call(url)), client=carrier, dialect="openai-chat")
     assert len(got) > 2
 
 
-def test_raw_response(recorded_once):
+def test_raw_response(recorded_once, carrier):
     def ask(url):
         with client_of(url) as client:
             raw = client.chat.completions.with_raw_response.create(**ASKED)
             return [raw.status_code, raw.headers["content-type"], raw.content.decode(), raw.parse().to_dict()]
 
-    got = recorded_once("chat, raw response", ask, client=carrier(), dialect="openai-chat")
+    got = recorded_once("chat, raw response", ask, client=carrier, dialect="openai-chat")
     assert json.loads(got[2]) == got[3]
 
 
-def test_tools(recorded_once):
+def test_tools(recorded_once, carrier):
     function = {"name": "look_up", "description": "", "parameters": TOOL, "strict": True}
 
     def ask(url):
@@ -91,12 +84,12 @@ def test_tools(recorded_once):
             answer = client.chat.completions.create(tools=tools, tool_choice="required", **ASKED)
             return [call.function.to_dict() for call in answer.choices[0].message.tool_calls]
 
-    (call,) = recorded_once("chat, tools", ask, client=carrier(), dialect="openai-chat")
+    (call,) = recorded_once("chat, tools", ask, client=carrier, dialect="openai-chat")
     assert call["name"] == "look_up"
     assert "answer 1 to" in json.loads(call["arguments"])["city"]
 
 
-def test_parse(recorded_once):
+def test_parse(recorded_once, carrier):
     import pydantic
 
     class City(pydantic.BaseModel):
@@ -108,16 +101,16 @@ def test_parse(recorded_once):
             parse = getattr(client.chat.completions, "parse", None) or client.beta.chat.completions.parse
             return parse(response_format=City, **ASKED).choices[0].message.parsed.model_dump()
 
-    got = recorded_once("chat, parse", ask, client=carrier(), dialect="openai-chat")
+    got = recorded_once("chat, parse", ask, client=carrier, dialect="openai-chat")
     assert "answer 1 to" in got["name"]
 
 
-def test_embeddings(recorded_once):
+def test_embeddings(recorded_once, carrier):
     def ask(url):
         with client_of(url) as client:
             return client.embeddings.create(model="m", input=["a", "b"]).to_dict()
 
-    assert len(recorded_once("embeddings", ask, client=carrier(), dialect="")["data"]) == 2
+    assert len(recorded_once("embeddings", ask, client=carrier, dialect="openai-embeddings/")["data"]) == 2
 
 
 def test_over_aiohttp(recorded_once):
@@ -164,31 +157,31 @@ def test_users_own_httpx_client(recorded_once):
     recorded_once("chat, own httpx client", ask, client="httpx", dialect="openai-chat")
 
 
-def test_responses(recorded_once):
+def test_responses(recorded_once, carrier):
     def ask(url):
         with client_of(url) as client:
             return client.responses.create(model="m", input="name a city").to_dict()
 
-    got = recorded_once("responses", ask, client=carrier(), dialect="openai-responses")
+    got = recorded_once("responses", ask, client=carrier, dialect="openai-responses")
     assert got["output"][0]["content"][0]["text"] == "answer 1 to: name a city"
 
 
-def test_responses_stream(recorded_once):
+def test_responses_stream(recorded_once, carrier):
     def ask(url):
         with client_of(url) as client:
             return [event.to_dict() for event in client.responses.create(model="m", input="name a city", stream=True)]
 
-    got = recorded_once("responses, stream", ask, client=carrier(), dialect="openai-responses")
+    got = recorded_once("responses, stream", ask, client=carrier, dialect="openai-responses")
     assert got[-1]["type"] == "response.completed"
 
 
-def test_responses_async_stream(recorded_once):
+def test_responses_async_stream(recorded_once, carrier):
     async def call(url):
         async with client_of(url, "AsyncOpenAI") as client:
             stream = await client.responses.create(model="m", input="name a city", stream=True)
             return [event.to_dict() async for event in stream]
 
     got = recorded_once(
-        "responses, async stream", lambda url: asyncio.run(call(url)), client=carrier(), dialect="openai-responses"
+        "responses, async stream", lambda url: asyncio.run(call(url)), client=carrier, dialect="openai-responses"
     )
     assert got[-1]["type"] == "response.completed"

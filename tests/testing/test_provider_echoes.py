@@ -1,26 +1,41 @@
 """What the provider answers by itself in the shapes of Gemini, Ollama and Cohere, as their dialects read it."""
 
 import json
+from pathlib import Path
 
 import httpx
 import pytest
 
-from onetake import dialects
+from onetake.gate import judge
 from onetake.model import Answer, Request, Response
 
 SCHEMA = {"type": "object", "properties": {"label": {"type": "string"}}, "required": ["label"]}
 OWN = {"type": "OBJECT", "properties": {"label": {"type": "STRING"}}, "required": ["label"]}
 USER = [{"role": "user", "content": "hi"}]
 CONTENTS = [{"role": "user", "parts": [{"text": "hi"}]}]
+BLOCKS = [{"role": "user", "content": [{"text": "hi"}]}]
+FORMAT = {"type": "json_schema", "schema": SCHEMA}
+STRICT = {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": SCHEMA}}
+STRUCTURE = {
+    "textFormat": {"type": "json_schema", "structure": {"jsonSchema": {"name": "reply", "schema": json.dumps(SCHEMA)}}}
+}
 GEMINI = "/v1beta/models/g"
 TOOL = {"type": "function", "function": {"name": "say", "parameters": SCHEMA}}
 
 
-def read(provider, path, body):
+def asked(path, body):
+    return Request("POST", "http://127.0.0.1" + path, body=json.dumps(body).encode())
+
+
+def judged(provider, path, body):
     got = httpx.post(provider.url + path, json=body)
     request = Request("POST", provider.url + path, body=got.request.content)
     response = Response(got.status_code, tuple(got.headers.items()), got.content)
-    return dialects.find("POST", request.url).read(request, response)
+    return judge(request, response, root=Path())
+
+
+def read(provider, path, body):
+    return judged(provider, path, body).reading
 
 
 @pytest.mark.parametrize(
@@ -57,6 +72,14 @@ def test_the_echo_is_numbered_and_whole(provider, path, body):
             },
         ),
         ("/api/chat", {"model": "m", "messages": USER, "format": SCHEMA}),
+        ("/v1/chat/completions", {"messages": USER, "response_format": STRICT}),
+        ("/v1/responses", {"input": "hi", "text": {"format": FORMAT | {"name": "reply", "strict": True}}}),
+        ("/v1/messages", {"messages": USER, "output_config": {"format": FORMAT}}),
+        ("/v1/messages", {"messages": USER, "output_config": {"format": FORMAT}, "stream": True}),
+        ("/model/m/converse", {"messages": BLOCKS, "outputConfig": STRUCTURE}),
+        ("/model/m/converse-stream", {"messages": BLOCKS, "outputConfig": STRUCTURE}),
+        ("/model/m/invoke", {"anthropic_version": "1", "messages": USER, "output_config": {"format": FORMAT}}),
+        ("/v1/chat", {"model": "m", "message": "hi", "response_format": {"type": "json_object", "schema": SCHEMA}}),
         (
             "/v2/chat",
             {"model": "m", "messages": USER, "response_format": {"type": "json_object", "json_schema": SCHEMA}},
@@ -64,7 +87,9 @@ def test_the_echo_is_numbered_and_whole(provider, path, body):
     ],
 )
 def test_a_schema_is_filled(provider, path, body):
-    assert json.loads(read(provider, path, body).answer.choices[0].text) == {"label": "answer 1 to: hi"}
+    found = judged(provider, path, body)
+    assert json.loads(found.reading.answer.choices[0].text) == {"label": "answer 1 to: hi"}
+    assert (found.verdict, [each.enforced for each in found.dialect.promises(asked(path, body))]) == ("good", [True])
 
 
 @pytest.mark.parametrize(

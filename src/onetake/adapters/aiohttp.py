@@ -19,7 +19,7 @@ from functools import partial, wraps
 from types import ModuleType
 from typing import Any
 
-from onetake import active, rivals, waiting
+from onetake import active, hooking, rivals, waiting
 from onetake.adapters import aiohttp_responses
 from onetake.adapters.aiohttp_responses import Client
 from onetake.engine import Engine
@@ -28,7 +28,6 @@ from onetake.model import Headers, Request
 from onetake.steps import Live, Replay
 
 _ACCEPT = "Accept-Encoding"
-_ours: set[object] = set()
 
 
 def patch(module: ModuleType) -> None:
@@ -40,30 +39,19 @@ def patch(module: ModuleType) -> None:
     named = f"aiohttp {getattr(module, '__version__', '')}".strip()
     session = getattr(module, "ClientSession", None)
     original: Any = getattr(session, "_request", None)
-    if _stands(original) or rivals.over(original):
+    if hooking.stands(original) or rivals.over(original):
         return
     wrong = _middlewares_missing(session, original) or aiohttp_responses.unknown_shape(module)
     if wrong or original is None:
         raise AdapterError(
             f"onetake cannot intercept {named}: {wrong}; use another aiohttp from 3.12 on, or a newer onetake"
         )
-    hook = _hook(module, named, original)
-    _ours.add(hook)
-    module.ClientSession._request = hook
+    hooking.put(session, "_request", _hook(module, named, original))
 
 
 def rival(module: ModuleType) -> str:
     """Name the tool that stands between aiohttp's sessions and this adapter; empty where none does."""
     return rivals.over(module.ClientSession._request)
-
-
-def _stands(hook: Any) -> bool:
-    """Tell whether a method is our hook, or wraps it (instrumentation does)."""
-    while hook is not None:
-        if hook in _ours:
-            return True
-        hook = getattr(hook, "__wrapped__", None)
-    return False
 
 
 def _middlewares_missing(session: Any, request: Any) -> str:
@@ -92,7 +80,8 @@ async def _answer(client: Client, request: Any, send: Callable[[Any], Awaitable[
     url = str(request.url)
     engine = active.engine_for(request.method, url)
     if engine is None:
-        return await send(request)
+        with active.letting_pass(request.method, url):
+            return await send(request)
     asked = Request(request.method, url, _headers(request), await _body(client.module, request))
     step = await waiting.begun_awaited(lambda flow: engine.begin(asked, flow, client.named))
     if isinstance(step, Replay):

@@ -14,9 +14,9 @@ from typing import Any
 
 from onetake import waiting
 from onetake.adapters import aiohttp_streams
+from onetake.bodies import reads_whole
 from onetake.codings import undo
 from onetake.engine import Engine
-from onetake.events import framing
 from onetake.model import Entry, Headers, Request, Response, header
 from onetake.passage import Passage
 from onetake.steps import Live
@@ -44,12 +44,24 @@ class Client:
 
 
 def unknown_shape(module: ModuleType) -> str:
-    """Say what of aiohttp's responses is otherwise than in the versions that are known; empty where nothing is."""
+    """Say what of aiohttp's responses is otherwise than in the versions that are known; empty where nothing is.
+
+    Args:
+        module: aiohttp.
+    """
+    if not _sets(module.ClientRequest, "_traces"):
+        return "its ClientRequest has no _traces"
     wanted = inspect.signature(module.ClientResponse.__init__).parameters.values()
     new = {part.name for part in wanted if part.kind is part.KEYWORD_ONLY and part.default is part.empty} - _PARTS
     if new:
         return f"its ClientResponse wants {', '.join(sorted(new))}"
     return aiohttp_streams.unknown_shape(module)
+
+
+def _sets(kind: Any, name: str) -> bool:
+    """Tell whether the constructor of a class, or of one below it, sets an attribute."""
+    made = (inspect.unwrap(vars(cls)["__init__"]) for cls in kind.__mro__ if "__init__" in vars(cls))
+    return any(name in getattr(getattr(init, "__code__", None), "co_names", ()) for init in made)
 
 
 @cache
@@ -103,6 +115,16 @@ async def passing(client: Client, engine: Engine, call: Live, request: Any, resp
     """Return a live response whose body is watched on its way, or the answer that another call added first.
 
     A body that nobody reads is read here: that of a redirect, and where another call's answer may take its place.
+
+    Args:
+        client: The session that asks.
+        engine: Whose call it is.
+        call: What `begin` returned.
+        request: aiohttp's request.
+        response: aiohttp's response, unread.
+
+    Raises:
+        Refusal: The body was read here, and the answer is a reject or could not be written.
     """
     coding = header(_headers(response), "content-encoding") or ""
     undone = client.undoes(coding) and not response.content.at_eof()
@@ -111,8 +133,8 @@ async def passing(client: Client, engine: Engine, call: Live, request: Any, resp
     if response.content.at_eof():
         await waiting.in_thread(passage.keep, Ending.END)
     else:
-        response.content = body = aiohttp_streams.live(client.module, response, passage)
-        if _reads_whole(call, response):
+        response.content = body = aiohttp_streams.passing(client.module, response, passage)
+        if 300 <= response.status < 400 or reads_whole(call, response.status, _headers(response)):
             await body.whole()
     given = passage.response
     if given is None or given is passage.came:
@@ -122,7 +144,14 @@ async def passing(client: Client, engine: Engine, call: Live, request: Any, resp
 
 
 async def replayed(client: Client, engine: Engine, request: Any, entry: Entry) -> Any:
-    """Return the stored response in the session's own response class; a stream comes event by event."""
+    """Return the stored response in the session's own response class; a stream comes event by event.
+
+    Args:
+        client: The session that asks.
+        engine: Whose replay it is.
+        request: aiohttp's request, which was not sent.
+        entry: What is replayed.
+    """
     response = entry.response
     coding = header(response.headers, "content-encoding") or ""
     if coding and client.undoes(coding):
@@ -152,13 +181,6 @@ class _Decoded(Watch):
         length = str(len(response.body))
         headers = ((name, length if name.lower() == "content-length" else value) for name, value in kept)
         return replace(response, headers=tuple(headers), decoded=self._coding)
-
-
-def _reads_whole(call: Live, response: Any) -> bool:
-    if 300 <= response.status < 400:
-        return True
-    framed = framing(_headers(response), b"") is not None
-    return call.shared and not framed and 200 <= response.status < 300
 
 
 def _headers(response: Any) -> Headers:

@@ -13,9 +13,9 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from onetake import waiting
+from onetake.bodies import ended
 from onetake.engine import Engine
-from onetake.events import events
+from onetake.events import framing, pieces
 from onetake.misses import left_early
 from onetake.model import Cut, Entry
 from onetake.passage import Passage
@@ -26,21 +26,36 @@ _ANY_LINE = 2**30
 
 
 def unknown_shape(module: ModuleType) -> str:
-    """Say what of aiohttp's stream reader is otherwise than in the versions that are known; empty where nothing is."""
+    """Say what of aiohttp's stream reader is otherwise than in the versions that are known; empty where nothing is.
+
+    Args:
+        module: aiohttp.
+    """
     wait = getattr(module.StreamReader, "_wait", None)
     if not inspect.iscoroutinefunction(wait) or list(inspect.signature(wait).parameters) != ["self", "func_name"]:
         return "its StreamReader has no _wait(func_name)"
     return ""
 
 
-def live(module: ModuleType, response: Any, passage: Passage) -> Any:
-    """Return the body of a live response, watched as it is read."""
+def passing(module: ModuleType, response: Any, passage: Passage) -> Any:
+    """Return the body of a live response, watched as it is read.
+
+    Args:
+        module: aiohttp.
+        response: Its response, unread.
+        passage: The call.
+    """
     chunked = response.headers.get("Transfer-Encoding", "").lower() == "chunked"
-    return _live(module)(response.content, passage, chunked=chunked)
+    return _passing(module)(response.content, passage, chunked=chunked)
 
 
 def given(module: ModuleType, body: bytes) -> Any:
-    """Return a body that is whole."""
+    """Return a body that is whole.
+
+    Args:
+        module: aiohttp.
+        body: All of it, content-decoded.
+    """
     reader = _replayed(module)([])
     reader.feed_data(body)
     reader.feed_eof()
@@ -52,13 +67,16 @@ def replayed(module: ModuleType, engine: Engine, entry: Entry) -> Any:
 
     A body that the provider cut raises `ClientPayloadError` at its end, whatever was raised when it was recorded: an
     entry says that the body was cut, not how. So does one whose end only the missing terminal event told.
+
+    Args:
+        module: aiohttp.
+        engine: Whose replay it is.
+        entry: What is replayed, its body content-decoded where the session decodes.
     """
     response = entry.response
-    chunks = [event.raw for event in events(response)]
-    if not chunks and response.cut is Cut.NO:
+    if response.cut is Cut.NO and framing(response.headers, response.body) is None:
         return given(module, response.body)
-    chunks.append(response.body[sum(map(len, chunks)) :])
-    chunks = list(filter(None, chunks))
+    chunks = pieces(response)
     if response.cut is Cut.PROVIDER:
         text = "the provider cut this answer here when it was recorded"
         return _replayed(module)(chunks, lambda: module.ClientPayloadError(text))
@@ -68,8 +86,8 @@ def replayed(module: ModuleType, engine: Engine, entry: Entry) -> Any:
 
 
 @cache
-def _live(module: ModuleType) -> Any:
-    return type("LiveReader", (Passing, module.StreamReader), {})
+def _passing(module: ModuleType) -> Any:
+    return type("PassingReader", (Passing, module.StreamReader), {})
 
 
 @cache
@@ -143,10 +161,7 @@ class Passing:
         Raises:
             Refusal: The answer is a reject, or could not be written.
         """
-        if ending is Ending.INTERRUPTED and not self.passage.complete:
-            self.passage.drop()
-        elif not self.passage.over:
-            await waiting.in_thread(self.passage.keep, ending)
+        await ended(self.passage, ending)
 
     def set_exception(self, *error: Any) -> None:
         """Break the body off, also for a caller that is just waiting for its next piece."""

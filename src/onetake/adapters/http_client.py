@@ -17,17 +17,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from types import ModuleType
 from typing import Any
 
-from onetake import active, waiting
+from onetake import active, hooking, waiting
 from onetake.adapters import http_client_sockets as sockets
 from onetake.adapters.http_client_streams import Passing, own
 from onetake.adapters.http_client_wire import Outgoing, url_of
+from onetake.bodies import reads_whole
 from onetake.engine import Engine
 from onetake.errors import AdapterError
-from onetake.events import framing
 from onetake.model import Headers
 from onetake.passage import Passage
 from onetake.steps import Live, Replay
@@ -35,7 +36,6 @@ from onetake.streams import Watch
 
 _CLIENT = f"http.client {'.'.join(map(str, sys.version_info[:3]))}"
 _PRIVATE = ("_tunnel_host", "_tunnel_port")
-_ours: set[object] = set()
 
 
 class _Exchange:
@@ -76,7 +76,7 @@ def patch(module: ModuleType) -> None:
         "connect": _connect,
     }
     missing = [name for name in hooks if name not in vars(connection)]
-    if not missing and not _stands(connection.putrequest):
+    if not missing and not hooking.stands(connection.putrequest):
         missing = [name for name in _PRIVATE if not hasattr(connection("onetake.invalid"), name)]
     if missing:
         raise _unknown("no HTTPConnection." + ", ".join(missing))
@@ -104,24 +104,19 @@ def _unknown(what: str) -> AdapterError:
 
 def _hook(cls: Any, name: str, make: Callable[[Any], Callable[..., Any]]) -> None:
     original = getattr(cls, name)
-    if not _stands(original):
-        hook = wraps(original)(make(original))
-        _ours.add(hook)
-        setattr(cls, name, hook)
-
-
-def _stands(hook: Any) -> bool:
-    """Tell whether a method is our hook, or wraps it (instrumentation does)."""
-    while hook is not None:
-        if hook in _ours:
-            return True
-        hook = getattr(hook, "__wrapped__", None)
-    return False
+    if not hooking.stands(original):
+        hooking.put(cls, name, wraps(original)(make(original)))
 
 
 def _exchange(connection: Any) -> _Exchange | None:
     found: _Exchange | None = vars(connection).get("_onetake")
     return found
+
+
+def _passing(connection: Any) -> AbstractContextManager[None]:
+    """Mark the request of a connection as going out untouched, if it does; an explicit `connect()` is for none yet."""
+    passing = vars(connection).get("_onetake_passing")
+    return nullcontext() if passing is None else active.letting_pass(*passing)
 
 
 def _putrequest(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -130,8 +125,10 @@ def _putrequest(original: Callable[..., Any]) -> Callable[..., Any]:
         engine = None if method == "CONNECT" else active.engine_for(method, place)
         done = original(self, method, url, *args, **kwargs)
         self._onetake = None if engine is None else _Exchange(engine, method, place)
+        self._onetake_passing = (method, place) if engine is None and method != "CONNECT" else None
         if engine is None and isinstance(self.sock, sockets.Unconnected):
-            _connect_now(self)
+            with _passing(self):
+                _connect_now(self)
         return done
 
     return putrequest
@@ -157,7 +154,10 @@ def _endheaders(original: Callable[..., Any]) -> Callable[..., Any]:
 def _send(original: Callable[..., Any]) -> Callable[..., Any]:
     def send(self: Any, data: Any) -> Any:
         exchange = _exchange(self)
-        if exchange is None or isinstance(exchange.step, Live) or (self.sock is None and not self.auto_open):
+        if exchange is None:
+            with _passing(self):
+                return original(self, data)
+        if isinstance(exchange.step, Live) or (self.sock is None and not self.auto_open):
             return original(self, data)
         if exchange.step is None:
             self.sock = self.sock or sockets.Unconnected(self.timeout)
@@ -172,7 +172,8 @@ def _send(original: Callable[..., Any]) -> Callable[..., Any]:
 def _connect(original: Callable[..., Any]) -> Callable[..., Any]:
     def connect(self: Any) -> Any:
         # A subclass's own `connect` may do anything with the socket that it gets from here.
-        if _stands(type(self).connect) and active.engine_for("GET", url_of(self, "/")) is not None:
+        is_early = active.passed() is None and hooking.stands(type(self).connect)
+        if is_early and active.engine_for("GET", url_of(self, "/")) is not None:
             self.sock = sockets.Unconnected(self.timeout)
             return None
         return original(self)
@@ -182,7 +183,7 @@ def _connect(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _close(original: Callable[..., Any]) -> Callable[..., Any]:
     def close(self: Any) -> Any:
-        exchange, self._onetake = _exchange(self), None
+        exchange, self._onetake, self._onetake_passing = _exchange(self), None, None
         if exchange is not None:
             exchange.drop()
         return original(self)
@@ -236,15 +237,15 @@ def _connect_now(connection: Any) -> None:
 def _replayed(connection: Any, exchange: _Exchange, original: Callable[..., Any]) -> Any:
     assert isinstance(exchange.step, Replay)
     engine, entry = exchange.engine, exchange.step.entry
-    before, door = connection.sock, sockets.Door(lambda: sockets.replayed(engine, entry))
-    connection.sock = door
+    before, reading = connection.sock, sockets.ResponseSocket(lambda: sockets.replayed(engine, entry))
+    connection.sock = reading
     try:
         response = original(connection)
     finally:
-        if door.file is None:  # an earlier response is not read yet: this one stays to be fetched
+        if reading.file is None:  # an earlier response is not read yet: this one stays to be fetched
             connection._onetake = exchange
         # No byte of this answer came over the connection: its length says nothing of whether that can go on.
-        unneeded = isinstance(before, sockets.Unconnected) and connection.auto_open and door.file is not None
+        unneeded = isinstance(before, sockets.Unconnected) and connection.auto_open and reading.file is not None
         connection.sock = None if unneeded else before
     if "close" in (response.getheader("connection") or "").lower():
         connection.close()
@@ -254,23 +255,24 @@ def _replayed(connection: Any, exchange: _Exchange, original: Callable[..., Any]
 def _live(connection: Any, exchange: _Exchange, original: Callable[..., Any]) -> Any:
     engine, step, sock = exchange.engine, exchange.step, connection.sock
     assert isinstance(step, Live)
-    connection.sock = door = sockets.Door(lambda: Passing(sock.makefile("rb")), sock)
+    connection.sock = reading = sockets.ResponseSocket(lambda: Passing(sock.makefile("rb")), sock)
     try:
         with active.inside():
             response = original(connection)
         passage = Passage(engine, step, _watch(exchange, response))
         exchange.step = None  # which the passage ends from here on
         own(response)
-        door.file.watch(response, passage)
-        return _whole(connection, exchange, response, passage) if _reads_whole(step, response) else response
+        reading.file.watch(response, passage)
+        is_whole = reads_whole(step, response.status, _headers(response))
+        return _whole(connection, exchange, response, passage) if is_whole else response
     except BaseException:
-        if door.file is None:
+        if reading.file is None:
             connection._onetake = exchange
         else:
             engine.abandon(step)
         raise
     finally:
-        if connection.sock is door:
+        if connection.sock is reading:
             connection.sock = sock
 
 
@@ -282,11 +284,6 @@ def _headers(response: Any) -> Headers:
     return tuple((name, str(value)) for name, value in response.getheaders())
 
 
-def _reads_whole(call: Live, response: Any) -> bool:
-    """Tell whether a body is read before its caller sees it: where another call's answer may take its place."""
-    return call.shared and framing(_headers(response), b"") is None and 200 <= response.status < 300
-
-
 def _whole(connection: Any, exchange: _Exchange, live: Any, passage: Passage) -> Any:
     """Answer with a body that was read whole: as it came, or the answer that another caller's call added first."""
     live.read()
@@ -294,6 +291,6 @@ def _whole(connection: Any, exchange: _Exchange, live: Any, passage: Passage) ->
     if passage.response is None:
         return live
     stored = passage.response
-    response = connection.response_class(sockets.Door(lambda: sockets.whole(stored)), method=exchange.method)
+    response = connection.response_class(sockets.ResponseSocket(lambda: sockets.whole(stored)), method=exchange.method)
     response.begin()
     return response

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 import sys
 from collections.abc import Callable
 from http.client import IncompleteRead, responses
 from typing import Any
 
 from onetake.engine import Engine
-from onetake.events import events
+from onetake.events import pieces
 from onetake.misses import left_early
 from onetake.model import Cut, Entry, Response
 
@@ -29,12 +31,27 @@ class Unconnected:
         """Return the time limit."""
         return self._timeout
 
+    def setblocking(self, blocking: bool) -> None:
+        """Keep a time limit of none, or of nothing."""
+        self._timeout = None if blocking else 0.0
+
     def setsockopt(self, *option: Any) -> None:
         """Keep a socket option."""
         self._options.append(option)
 
     def close(self) -> None:
         """Do nothing: there is nothing to close."""
+
+    def _unconnected(self, *_: Any) -> Any:
+        """Raise what a socket that was never connected raises.
+
+        Raises:
+            OSError: `ENOTCONN`.
+        """
+        raise OSError(errno.ENOTCONN, os.strerror(errno.ENOTCONN))
+
+    getpeername = getsockname = fileno = shutdown = version = _unconnected
+    send = sendall = recv = recv_into = makefile = _unconnected
 
     def settle(self, sock: Any) -> None:
         """Set on the real socket what was set here."""
@@ -44,7 +61,7 @@ class Unconnected:
             sock.settimeout(self._timeout)
 
 
-class Door:
+class ResponseSocket:
     """Stands in for a connection's socket while its response is made: says whether the response was begun.
 
     Args:
@@ -77,9 +94,7 @@ class Stored:
         phrase = responses.get(response.status, "")
         lines = [f"HTTP/1.1 {response.status} {phrase}", *(f"{name}: {value}" for name, value in response.headers)]
         head = "".join(f"{line}\r\n" for line in lines) + "\r\n"
-        chunks = [event.raw for event in events(response)]
-        chunks.append(response.body[sum(map(len, chunks)) :])
-        self._chunks = [chunk for chunk in (head.encode("latin-1", "replace"), *chunks) if chunk]
+        self._chunks = [head.encode("latin-1", "replace"), *pieces(response)]
         self._end = end
         self.closed = False
 
@@ -148,7 +163,11 @@ def _well(_: bytes) -> None:
 
 
 def whole(response: Response) -> Stored:
-    """Return a file that gives a response to its good end."""
+    """Return a file that gives a response to its good end.
+
+    Args:
+        response: Its head and its body.
+    """
     return Stored(response, _well)
 
 
@@ -157,6 +176,10 @@ def replayed(engine: Engine, entry: Entry) -> Stored:
 
     A body that the provider cut raises `IncompleteRead` at its end, unless a `content-length` says that it is short:
     then reading it says so by itself, or is as silent, as http.client is live.
+
+    Args:
+        engine: Whose replay it is.
+        entry: What is replayed.
     """
     response = entry.response
     declared = any(name.lower() == "content-length" for name, _ in response.headers)

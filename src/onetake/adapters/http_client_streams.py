@@ -10,6 +10,7 @@ from http.client import HTTPResponse, IncompleteRead
 from typing import Any
 
 from onetake.adapters.http_client_wire import Chunked
+from onetake.bodies import broken_by
 from onetake.passage import Passage
 from onetake.streams import Ending
 
@@ -32,7 +33,15 @@ class Passing:
         self._response: Callable[[], Any] = lambda: None
 
     def watch(self, response: Any, passage: Passage) -> None:
-        """Watch from here on: the response has read its head. A body that needs no reading is kept now."""
+        """Watch from here on: the response has read its head. A body that needs no reading is kept now.
+
+        Args:
+            response: What reads this file.
+            passage: The call.
+
+        Raises:
+            Refusal: There is no body to come, and the answer is a reject or could not be written.
+        """
         self._response, self._passage = weakref.ref(response), passage
         self._length = response.length
         self._chunked = Chunked() if response.chunked else None
@@ -93,13 +102,9 @@ class Passing:
     def _guarded(self, read: Callable[[Any], Any], argument: Any) -> Any:
         try:
             return read(argument)
-        except Exception:
+        except BaseException as error:
             if self._passage is not None:
-                self._passage.keep(Ending.FAILED)
-            raise
-        except BaseException:
-            if self._passage is not None:
-                self._passage.keep(Ending.INTERRUPTED)
+                self._passage.keep(broken_by(error))
             raise
 
     def _took(self, data: bytes, *, short: bool) -> None:
@@ -140,7 +145,11 @@ class Passing:
 
 
 def own(response: Any) -> None:
-    """Have a live response tell its file when nobody holds it any more, rather than close it in the collector."""
+    """Have a live response tell its file when nobody holds it any more, rather than close it in the collector.
+
+    Args:
+        response: http.client's own; one of another class is left as it is.
+    """
     if isinstance(response, HTTPResponse):
         response.__class__ = _watched(type(response))
 
@@ -157,7 +166,14 @@ class _Watched:
     fp: Any
 
     def peek(self, size: int = -1) -> bytes:
-        """Look ahead; where a chunked body broke off, say so: the class does not, and lines would end silently."""
+        """Look ahead; where a chunked body broke off, say so: the class does not, and lines would end silently.
+
+        Args:
+            size: As the class takes it, a hint.
+
+        Raises:
+            IncompleteRead: The body ended before its last chunk.
+        """
         file = self.fp
         found: bytes = super().peek(size)  # type: ignore[misc]
         if isinstance(file, Passing) and file.broke_off:

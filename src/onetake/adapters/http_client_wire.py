@@ -127,7 +127,12 @@ class Outgoing:
 
 
 def url_of(connection: Any, url: str) -> str:
-    """Return the absolute URL of a request, which is sent to a proxy in that form, else by its path."""
+    """Return the absolute URL of a request, which is sent to a proxy in that form, else by its path.
+
+    Args:
+        connection: http.client's own.
+        url: What it was asked for; empty for the root.
+    """
     url = str(url or "/")
     if url.lower().startswith(("http://", "https://")):
         return url

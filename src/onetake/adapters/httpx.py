@@ -15,12 +15,12 @@ from functools import lru_cache, partial, wraps
 from types import ModuleType
 from typing import Any
 
-from onetake import active, rivals, waiting
+from onetake import active, hooking, rivals, waiting
 from onetake.adapters import httpx_streams
+from onetake.bodies import reads_whole
 from onetake.engine import Engine
 from onetake.errors import AdapterError
-from onetake.events import framing
-from onetake.model import Entry, Request, Response
+from onetake.model import Entry, Headers, Request, Response
 from onetake.passage import Passage
 from onetake.steps import Live, Replay
 from onetake.streams import Watch
@@ -28,7 +28,6 @@ from onetake.streams import Watch
 _HOOKS = (("HTTPTransport", "handle_request"), ("AsyncHTTPTransport", "handle_async_request"))
 _NOT_ENCODED = b"\xff" * 8
 """In no coding: a client that undoes one fails on it, and any other hands it on."""
-_ours: set[object] = set()
 
 
 def patch(module: ModuleType) -> None:
@@ -45,10 +44,8 @@ def patch(module: ModuleType) -> None:
                 f"onetake cannot intercept {client}: it has no {transport}.{method}; use a version that has, "
                 "or a newer onetake"
             )
-        if not _stands(original) and not rivals.over(original):
-            hook = make(module, client, original)
-            _ours.add(hook)
-            setattr(getattr(module, transport), method, hook)
+        if not hooking.stands(original) and not rivals.over(original):
+            hooking.put(getattr(module, transport), method, make(module, client, original))
 
 
 def rival(module: ModuleType) -> str:
@@ -57,24 +54,16 @@ def rival(module: ModuleType) -> str:
     return next(filter(None, found), "") or rivals.respx_on(module.__name__)
 
 
-def _stands(hook: Any) -> bool:
-    """Tell whether a method is our hook, or wraps it (instrumentation does)."""
-    while hook is not None:
-        if hook in _ours:
-            return True
-        hook = getattr(hook, "__wrapped__", None)
-    return False
-
-
 def _sync(module: ModuleType, client: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    tee = httpx_streams.tee(module)
+    passing = httpx_streams.passing(module)
 
     @wraps(original)
     def handle_request(self: Any, request: Any) -> Any:
         url = str(request.url)
         engine = active.engine_for(request.method, url)
         if engine is None:
-            return original(self, request)
+            with active.letting_pass(request.method, url):
+                return original(self, request)
         request.read()
         asked = _asked(request, url)
         _refuse_rival(module, engine, request, asked)
@@ -84,7 +73,7 @@ def _sync(module: ModuleType, client: str, original: Callable[..., Any]) -> Call
         try:
             with active.inside():
                 response = original(self, _sent(module, request))
-            response.stream = stream = tee(response.stream, _passage(module, engine, step, response, asked))
+            response.stream = stream = passing(response.stream, _passage(module, engine, step, response, asked))
             return _answered(module, response, _whole(stream)) if _reads_whole(step, response) else response
         except BaseException:
             engine.abandon(step)
@@ -94,14 +83,15 @@ def _sync(module: ModuleType, client: str, original: Callable[..., Any]) -> Call
 
 
 def _async(module: ModuleType, client: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    tee = httpx_streams.async_tee(module)
+    passing = httpx_streams.async_passing(module)
 
     @wraps(original)
     async def handle_async_request(self: Any, request: Any) -> Any:
         url = str(request.url)
         engine = active.engine_for(request.method, url)
         if engine is None:
-            return await original(self, request)
+            with active.letting_pass(request.method, url):
+                return await original(self, request)
         await request.aread()
         asked = _asked(request, url)
         _refuse_rival(module, engine, request, asked)
@@ -113,7 +103,7 @@ def _async(module: ModuleType, client: str, original: Callable[..., Any]) -> Cal
             with active.inside():
                 response = await original(self, _sent(module, request))
             passage = _passage(module, engine, step, response, asked)
-            response.stream = stream = tee(response.stream, passage)
+            response.stream = stream = passing(response.stream, passage)
             return _answered(module, response, await _awhole(stream)) if _reads_whole(step, response) else response
         except BaseException:
             # A coroutine may be closed while its passage is still keeping the answer, in a thread: to abandon the call
@@ -135,7 +125,7 @@ def _asked(request: Any, url: str) -> Request:
     return Request(request.method.upper(), url.partition("#")[0], _headers(request.headers), request.content)
 
 
-def _headers(headers: Any) -> tuple[tuple[str, str], ...]:
+def _headers(headers: Any) -> Headers:
     return tuple(map(_decoded, headers.raw))
 
 
@@ -180,12 +170,7 @@ def _undoes(module: ModuleType, coding: str) -> bool:
 
 
 def _reads_whole(call: Live, response: Any) -> bool:
-    """Tell whether a body is read before its caller sees it: where another call's answer may take its place.
-
-    Never a stream, nor what is no answer (the body of a 101 is a web socket and has no end).
-    """
-    framed = framing(_headers(response.headers), b"") is not None
-    return call.shared and not framed and 200 <= response.status_code < 300
+    return reads_whole(call, response.status_code, _headers(response.headers))
 
 
 def _whole(stream: Any) -> bytes:

@@ -19,11 +19,11 @@ from functools import wraps
 from types import ModuleType
 from typing import Any
 
-from onetake import active, waiting
+from onetake import active, hooking, waiting
 from onetake.adapters import lm15_streams as streams
+from onetake.bodies import reads_whole
 from onetake.engine import Engine
 from onetake.errors import AdapterError
-from onetake.events import framing
 from onetake.model import Headers, Request
 from onetake.passage import Passage
 from onetake.steps import Live, Replay
@@ -32,7 +32,6 @@ from onetake.streams import Watch
 _HOOKS = (("StdlibTransport", "stream"), ("StdlibAsyncTransport", "_do_stream"))
 _RESPONSES = ("TransportResponse", "AsyncTransportResponse")
 _PARTS = {"status", "reason", "headers", "http_version", "chunks", "release"}
-_ours: set[object] = set()
 
 
 def patch(module: ModuleType) -> None:
@@ -50,10 +49,8 @@ def patch(module: ModuleType) -> None:
     for (transport, method), make in zip(_HOOKS, (_sync, _async), strict=True):
         cls = getattr(module, transport)
         original = getattr(cls, method)
-        if not _stands(original):
-            hook = make(module, client, original)
-            _ours.add(hook)
-            setattr(cls, method, hook)
+        if not hooking.stands(original):
+            hooking.put(cls, method, make(module, client, original))
 
 
 def _check(module: ModuleType, client: str) -> None:
@@ -69,23 +66,15 @@ def _check(module: ModuleType, client: str) -> None:
         )
 
 
-def _stands(hook: Any) -> bool:
-    """Tell whether a method is our hook, or wraps it (instrumentation does)."""
-    while hook is not None:
-        if hook in _ours:
-            return True
-        hook = getattr(hook, "__wrapped__", None)
-    return False
-
-
 def _sync(module: ModuleType, client: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    passing = streams.live(module)
+    passing = streams.passing(module)
 
     @wraps(original)
     def stream(self: Any, request: Any) -> Any:
         engine = active.engine_for(request.method, request.url)
         if engine is None:
-            return original(self, request)
+            with active.letting_pass(request.method, request.url):
+                return original(self, request)
         asked = _asked(request)
         step = waiting.begun(lambda flow: engine.begin(asked, flow, client))
         if isinstance(step, Replay):
@@ -107,13 +96,14 @@ def _sync(module: ModuleType, client: str, original: Callable[..., Any]) -> Call
 
 
 def _async(module: ModuleType, client: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    passing = streams.async_live(module)
+    passing = streams.async_passing(module)
 
     @wraps(original)
     async def _do_stream(self: Any, request: Any) -> Any:
         engine = active.engine_for(request.method, request.url)
         if engine is None:
-            return await original(self, request)
+            with active.letting_pass(request.method, request.url):
+                return await original(self, request)
         asked = _asked(request)
         step = await waiting.begun_awaited(lambda flow: engine.begin(asked, flow, client))
         if isinstance(step, Replay):
@@ -162,5 +152,4 @@ def _headers(response: Any) -> Headers:
 
 
 def _reads_whole(call: Live, response: Any) -> bool:
-    """Tell whether a body is read before its caller sees it: where another call's answer may take its place."""
-    return call.shared and framing(_headers(response), b"") is None and 200 <= response.status < 300
+    return reads_whole(call, response.status, _headers(response))

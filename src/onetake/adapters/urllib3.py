@@ -1,7 +1,5 @@
 """urllib3, and so requests and botocore: every pool's `urlopen`, the lowest public place that has a whole request.
 
-Where urllib3-future has put itself in the place of urllib3, its own adapter takes over.
-
 What is one interaction: each redirect (`PoolManager` and requests follow them above the pool) and each retry after a
 status. The tries before a connection stands, and the redirects of a pool that is asked without a manager
 (`HTTPConnectionPool("host").request(...)`), belong to the call that makes them.
@@ -18,12 +16,12 @@ from functools import wraps
 from types import ModuleType
 from typing import Any
 
-from onetake import active, rivals, waiting
-from onetake.adapters import urllib3_answers, urllib3_bodies, urllib3_future, urllib3_streams
-from onetake.adapters.urllib3_calls import Asked, absolute
+from onetake import active, hooking, rivals, waiting
+from onetake.adapters import urllib3_answers, urllib3_bodies, urllib3_streams
+from onetake.adapters.urllib3_calls import Asked, absolute, retried
+from onetake.bodies import reads_whole
 from onetake.engine import Engine
 from onetake.errors import AdapterError
-from onetake.events import framing
 from onetake.model import Request
 from onetake.passage import Passage
 from onetake.steps import Live, Replay
@@ -34,7 +32,6 @@ _ANSWERED = {
     *("body", "headers", "status", "version", "reason", "preload_content", "decode_content", "original_response"),
     *("retries", "enforce_content_length", "request_method", "request_url"),
 }
-_ours: set[object] = set()
 
 
 def patch(module: ModuleType) -> None:
@@ -43,33 +40,19 @@ def patch(module: ModuleType) -> None:
     Raises:
         AdapterError: A version whose pools or responses are of another shape.
     """
-    if urllib3_future.is_it(module):
-        urllib3_future.patch(module)
-        return
     client = f"{module.__name__} {getattr(module, '__version__', '')}".strip()
     pools: Any = getattr(module, "HTTPConnectionPool", None)
     original: Any = getattr(pools, "urlopen", None)
-    if original is not None and (_stands(original) or rivals.over(original)):
+    if original is not None and (hooking.stands(original) or rivals.over(original)):
         return
     if wrong := _misshapen(module, original):
         raise AdapterError(f"onetake cannot intercept {client}: {wrong}")
-    hook = _hook(module, client, original)
-    _ours.add(hook)
-    pools.urlopen = hook
+    hooking.put(pools, "urlopen", _hook(module, client, original))
 
 
 def rival(module: ModuleType) -> str:
     """Name the tool that stands between the module's callers and this adapter; empty where none does."""
     return rivals.over(module.HTTPConnectionPool.urlopen) or rivals.on_requests()
-
-
-def _stands(hook: Any) -> bool:
-    """Tell whether a method is our hook, or wraps it (instrumentation does)."""
-    while hook is not None:
-        if hook in _ours:
-            return True
-        hook = getattr(hook, "__wrapped__", None)
-    return False
 
 
 def _misshapen(module: ModuleType, original: Any) -> str:
@@ -93,11 +76,15 @@ def _hook(module: ModuleType, client: str, original: Callable[..., Any]) -> Call
         place = absolute(self, url)
         engine = active.engine_for(method.upper(), place)
         if engine is None:
-            return original(self, method, url, *args, **kwargs)
+            with active.letting_pass(method, place):
+                return original(self, method, url, *args, **kwargs)
         given = dict(signature.bind(self, method, url, *args, **kwargs).arguments)
         del given["self"]
         given |= given.pop("response_kw", {})
-        return _Call(client, original, Asked(module, self, given)).made(engine, place)
+        asked = Asked(module, self, given)
+        asked.check_host()
+        body = urllib3_bodies.taken(given.get("body"), given.get("body_pos"))
+        return _Call(client, original, asked, body).made(engine, place)
 
     return urlopen
 
@@ -109,16 +96,15 @@ class _Call:
         client: urllib3's name and version.
         original: urllib3's own `urlopen`.
         asked: What was asked.
+        body: The body that it came with.
     """
 
-    def __init__(self, client: str, original: Callable[..., Any], asked: Asked) -> None:
-        self._client, self._original, self._asked = client, original, asked
+    def __init__(self, client: str, original: Callable[..., Any], asked: Asked, body: urllib3_bodies.Body) -> None:
+        self._client, self._original, self._asked, self._body = client, original, asked, body
 
     def made(self, engine: Engine, place: str) -> Any:
         """Make the call, and make it again where a retry after its status is due; *place* is its absolute URL."""
         asked = self._asked
-        asked.check_host()
-        self._body = urllib3_bodies.taken(asked.given.get("body"), asked.given.get("body_pos"))
         request = asked.request(place, self._body)
         step = waiting.begun(lambda flow: engine.begin(request, flow, self._client))
         if isinstance(step, Replay):
@@ -130,7 +116,7 @@ class _Call:
             except BaseException:
                 engine.abandon(step)
                 raise
-        return self._retried(response) if asked.is_due(response) else response
+        return retried(asked, self._body, response) if asked.is_due(response) else response
 
     def _live(self, engine: Engine, step: Live, request: Request) -> Any:
         asked = self._asked
@@ -140,7 +126,7 @@ class _Call:
         head = urllib3_answers.Head.of_live(inner)
         passage = Passage(engine, step, Watch(request, head.status, head.headers, undoes=asked.undoes))
         source: Any = urllib3_streams.Passing(inner, passage)
-        if _reads_whole(step, head):
+        if reads_whole(step, head.status, head.headers):
             body = source.whole()
             response = passage.response
             if response is not None and response is not passage.came:
@@ -160,23 +146,3 @@ class _Call:
         if self._asked.preloads:
             _ = response.data  # reads it, and keeps it in the response
         return response
-
-    def _retried(self, response: Any) -> Any:
-        """Return the response of the next try, as the caller's `Retry` says."""
-        asked, retries = self._asked, response.retries
-        method, url = asked.given["method"], asked.given["url"]
-        try:
-            retries = retries.increment(method, url, response=response, _pool=asked.pool)
-        except asked.module.exceptions.MaxRetryError:
-            if not retries.raise_on_status:
-                return response
-            response.drain_conn()
-            raise
-        response.drain_conn()
-        retries.sleep(response)
-        return asked.pool.urlopen(**asked.again(self._body, retries))
-
-
-def _reads_whole(call: Live, head: urllib3_answers.Head) -> bool:
-    """Tell whether a body is read before its caller sees it: where another call's answer may take its place."""
-    return call.shared and framing(head.headers, b"") is None and 200 <= head.status < 300

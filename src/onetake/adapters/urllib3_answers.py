@@ -6,7 +6,6 @@ a real one, which reads from a connection that is none: what comes from the body
 
 from __future__ import annotations
 
-import http
 import http.client
 import inspect
 import io
@@ -33,11 +32,7 @@ class Head:
     @classmethod
     def of(cls, response: Response) -> Head:
         """Return the head of a stored response."""
-        try:
-            reason = http.HTTPStatus(response.status).phrase
-        except ValueError:
-            reason = ""
-        return cls(response.status, response.headers, reason, 11)
+        return cls(response.status, response.headers, http.client.responses.get(response.status, ""), 11)
 
     @classmethod
     def of_live(cls, response: Any) -> Head:
@@ -111,7 +106,8 @@ def _constructor(module: ModuleType) -> frozenset[str]:
 
 @cache
 def _answer_class(module: ModuleType) -> Any:
-    return type("HTTPResponse", (_Answer, module.HTTPResponse), {"__module__": __name__})
+    kind: Any = module.HTTPResponse
+    return type(kind.__name__, (_Answer, kind), {"__module__": kind.__module__, "__doc__": kind.__doc__})
 
 
 class _Forgetful:

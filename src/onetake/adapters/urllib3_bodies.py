@@ -46,6 +46,10 @@ def taken(body: Any, position: Any = None) -> Body:
 async def taken_awaited(body: Any, position: Any = None) -> Body:
     """Read a body that may have to be awaited: besides what `taken` knows, an async file or iterable.
 
+    Args:
+        body: As for `taken`, or an async file, or what yields bytes or text when it is awaited.
+        position: As for `taken`.
+
     Raises:
         TypeError: It is none of these.
     """

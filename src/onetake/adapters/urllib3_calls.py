@@ -1,4 +1,4 @@
-"""One call of a pool's `urlopen`, of urllib3 and of urllib3-future: what was asked, and what goes to the wire for it."""
+"""One call of a pool's `urlopen`, of urllib3 or urllib3-future: what was asked, and what goes to the wire for it."""
 
 from __future__ import annotations
 
@@ -50,26 +50,48 @@ class Asked:
             raise self.module.exceptions.HostChangedError(self.pool, self.given["url"], self.retries)
 
     def request(self, place: str, body: Body) -> Request:
-        """Return the request as it is matched and stored; *place* is its absolute URL."""
+        """Return the request as it is matched and stored.
+
+        Args:
+            place: Its absolute URL.
+            body: The body that it came with.
+        """
         skipped = getattr(self.module.util, "SKIP_HEADER", None)
         pairs = tuple((text(name), text(value)) for name, value in self._headers.items() if value != skipped)
         return Request(self.given["method"].upper(), place, pairs, body.content)
 
     def sent(self, body: Body) -> dict[str, Any]:
-        """Return the arguments for the client's own `urlopen`: each try after a status is to be a call of its own."""
-        retries = self.retries if self.follows else _recast(self.retries, _one_try(type(self.retries)))
+        """Return the arguments for the client's own `urlopen`: each try after a status is to be a call of its own.
+
+        Args:
+            body: The body that it came with.
+        """
+        retries = self.retries if self.follows else _recast(self.retries, self._one_try)
         return self.given | self._body(body) | {"headers": self._identity(), "retries": retries}
 
     def again(self, body: Body, retries: Any) -> dict[str, Any]:
-        """Return the arguments for the next try."""
+        """Return the arguments for the next try.
+
+        Args:
+            body: The body that it came with.
+            retries: What is left after the try before.
+        """
         return self.given | self._body(body) | {"retries": retries}
 
     def left_of(self, retries: Any) -> Any:
-        """Return the retries that a response says are left, as the caller's own kind."""
+        """Return retries as the caller's own kind.
+
+        Args:
+            retries: What a response says is left, of the kind that `sent` gave.
+        """
         return _recast(retries, type(self.retries))
 
     def is_due(self, response: Any) -> bool:
-        """Tell whether the caller's retries want a next try after this response."""
+        """Tell whether the caller's retries want a next try.
+
+        Args:
+            response: The answer to this one.
+        """
         return not self.follows and bool(
             response.retries.is_retry(
                 self.given["method"], response.status, bool(response.headers.get("Retry-After"))
@@ -77,10 +99,19 @@ class Asked:
         )  # fmt: skip
 
     def undoes(self, coding: str) -> bool:
-        """Tell whether a content-coding is undone for who reads the answer: by the client itself, or above it."""
+        """Tell whether a content-coding is undone for who reads the answer: by the client itself, or above it.
+
+        Args:
+            coding: As in the header, `gzip`.
+        """
         later = not self.preloads and not type(self.pool).__module__.startswith("botocore.")
         decodes = self.given.get("decode_content", True) or later
         return decodes and coding in self.module.HTTPResponse.CONTENT_DECODERS
+
+    @property
+    def _one_try(self) -> type:
+        kind: Any = type(self.retries)
+        return _one_try(kind)
 
     @property
     def _headers(self) -> Any:
@@ -110,8 +141,38 @@ class Asked:
         return headers
 
 
+def retried(asked: Asked, body: Body, response: Any) -> Any:
+    """Return the response of the next try, as the caller's `Retry` says.
+
+    Args:
+        asked: What was asked.
+        body: The body that it came with.
+        response: The answer to the try before, after whose status the next is due.
+
+    Raises:
+        MaxRetryError: The client's own: no try is left, and the caller wants an error then.
+    """
+    retries = response.retries
+    method, url = asked.given["method"], asked.given["url"]
+    try:
+        retries = retries.increment(method, url, response=response, _pool=asked.pool)
+    except asked.module.exceptions.MaxRetryError:
+        if not retries.raise_on_status:
+            return response
+        response.drain_conn()
+        raise
+    response.drain_conn()
+    retries.sleep(response)
+    return asked.pool.urlopen(**asked.again(body, retries))
+
+
 def absolute(pool: Any, url: str) -> str:
-    """Return the URL of a request as it leaves: a pool is asked for a path, or by way of a proxy for a whole URL."""
+    """Return the URL of a request as it leaves: without fragment, quoted as the client quotes it.
+
+    Args:
+        pool: The pool that is asked.
+        url: What it is asked for: a path, or by way of a proxy a whole URL.
+    """
     url = quote(url.partition("#")[0], safe=_AS_SENT)
     if not url.startswith("/"):
         return url
@@ -122,7 +183,11 @@ def absolute(pool: Any, url: str) -> str:
 
 
 def text(value: Any) -> str:
-    """Return a part of a header as text."""
+    """Return a part of a header as text.
+
+    Args:
+        value: Bytes are latin-1; anything else is what `str` makes of it.
+    """
     return value.decode("latin-1") if isinstance(value, bytes) else str(value)
 
 

@@ -20,8 +20,8 @@ from functools import wraps
 from types import ModuleType
 from typing import Any
 
-from onetake import active, rivals
-from onetake.adapters import urllib3_future_responses
+from onetake import active, hooking, rivals
+from onetake.adapters import urllib3_bodies, urllib3_future_responses
 from onetake.adapters.urllib3_calls import Asked, absolute
 from onetake.adapters.urllib3_future_calls import AsyncCall, Call
 from onetake.engine import Engine
@@ -32,12 +32,6 @@ _ASKED = {
     *("preload_content", "decode_content", "extension", "multiplexed"),
 }
 _POOLS = ("HTTPConnectionPool", "AsyncHTTPConnectionPool")
-_ours: set[object] = set()
-
-
-def is_it(module: ModuleType) -> bool:
-    """Tell whether a module is urllib3-future, by whatever name it was imported."""
-    return hasattr(module, "AsyncHTTPConnectionPool") or hasattr(module, "ResponsePromise")
 
 
 def patch(module: ModuleType) -> None:
@@ -48,18 +42,17 @@ def patch(module: ModuleType) -> None:
     """
     client = f"urllib3-future {getattr(module, '__version__', '')}".strip()
     pools: list[Any] = [getattr(module, name, None) for name in _POOLS]
-    missing = [pool for pool in pools if not _stands(getattr(pool, "urlopen", None))]
-    if not missing or (missing[0] is not None and rivals.over(getattr(missing[0], "urlopen", None))):
+    originals: list[Any] = [getattr(pool, "urlopen", None) for pool in pools]
+    if all(map(hooking.stands, originals)) or any(map(rivals.over, originals)):
         return
-    if wrong := _misshapen(module, pools):
+    if wrong := _misshapen(module, originals):
         raise AdapterError(
             f"onetake cannot intercept {client}: its shape is not known ({', '.join(wrong)}); "
-            "use niquests 3.10 or newer, or a newer onetake"
+            "use niquests 3.14 or newer, or a newer onetake"
         )
-    for pool in missing:
-        hook = _hook(module, client, pool.urlopen)
-        _ours.add(hook)
-        pool.urlopen = hook
+    for pool, original in zip(pools, originals, strict=True):
+        if not hooking.stands(original):
+            hooking.put(pool, "urlopen", _hook(module, client, original))
 
 
 def rival(module: ModuleType) -> str:
@@ -67,20 +60,10 @@ def rival(module: ModuleType) -> str:
     return rivals.over(module.HTTPConnectionPool.urlopen) or rivals.on_requests()
 
 
-def _stands(hook: Any) -> bool:
-    """Tell whether a method is our hook, or wraps it (instrumentation does)."""
-    while hook is not None:
-        if hook in _ours:
-            return True
-        hook = getattr(hook, "__wrapped__", None)
-    return False
-
-
-def _misshapen(module: ModuleType, pools: list[Any]) -> list[str]:
+def _misshapen(module: ModuleType, originals: list[Any]) -> list[str]:
     """Say what of a module is otherwise than in the versions that are known."""
     lacking = []
-    for name, pool in zip(_POOLS, pools, strict=True):
-        original = getattr(pool, "urlopen", None)
+    for name, original in zip(_POOLS, originals, strict=True):
         if original is None:
             lacking.append(f"no {name}.urlopen")
             continue
@@ -107,8 +90,11 @@ def _hook(module: ModuleType, client: str, original: Callable[..., Any]) -> Call
             return original(self, *args, **kwargs)
         asked, engine, place = call(self, *args, **kwargs)
         if engine is None:
-            return original(self, *args, **kwargs)
-        return Call(client, original, asked).made(engine, place)
+            with active.letting_pass(asked.given["method"], place):
+                return original(self, *args, **kwargs)
+        asked.check_host()
+        body = urllib3_bodies.taken(asked.given.get("body"), asked.given.get("body_pos"))
+        return Call(client, original, asked, body).made(engine, place)
 
     @wraps(original)
     async def awaited(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -116,7 +102,10 @@ def _hook(module: ModuleType, client: str, original: Callable[..., Any]) -> Call
             return await original(self, *args, **kwargs)
         asked, engine, place = call(self, *args, **kwargs)
         if engine is None:
-            return await original(self, *args, **kwargs)
-        return await AsyncCall(client, original, asked).made(engine, place)
+            with active.letting_pass(asked.given["method"], place):
+                return await original(self, *args, **kwargs)
+        asked.check_host()
+        body = await urllib3_bodies.taken_awaited(asked.given.get("body"), asked.given.get("body_pos"))
+        return await AsyncCall(client, original, asked, body).made(engine, place)
 
     return awaited if inspect.iscoroutinefunction(inspect.unwrap(original)) else urlopen

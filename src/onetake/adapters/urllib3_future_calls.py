@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from onetake import active, waiting
-from onetake.adapters import urllib3_bodies, urllib3_future_responses
+from onetake.adapters import urllib3_future_responses
 from onetake.adapters.urllib3_bodies import Body
-from onetake.adapters.urllib3_calls import Asked
+from onetake.adapters.urllib3_calls import Asked, retried
+from onetake.bodies import reads_whole
 from onetake.engine import Engine
-from onetake.events import framing
-from onetake.model import Request
+from onetake.model import Headers, Request
 from onetake.passage import Passage
 from onetake.steps import Live, Replay
 from onetake.streams import Ending, Watch
@@ -24,16 +24,15 @@ class Call:
         client: urllib3-future's name and version.
         original: Its own `urlopen`.
         asked: What was asked.
+        body: The body that it came with.
     """
 
-    def __init__(self, client: str, original: Callable[..., Any], asked: Asked) -> None:
-        self._client, self._original, self._asked = client, original, asked
+    def __init__(self, client: str, original: Callable[..., Any], asked: Asked, body: Body) -> None:
+        self._client, self._original, self._asked, self._body = client, original, asked, body
 
     def made(self, engine: Engine, place: str) -> Any:
         """Make the call, and make it again where a retry after its status is due; *place* is its absolute URL."""
         asked = self._asked
-        asked.check_host()
-        self._body = urllib3_bodies.taken(asked.given.get("body"), asked.given.get("body_pos"))
         request = asked.request(place, self._body)
         step = waiting.begun(lambda flow: engine.begin(request, flow, self._client))
         if isinstance(step, Replay):
@@ -48,9 +47,9 @@ class Call:
             except BaseException:
                 engine.abandon(step)
                 raise
-        if asked.preloads:
+        if asked.preloads and response.status != 101:
             _ = response.data  # reads it, and keeps it in the response
-        return self._retried(response) if asked.is_due(response) else response
+        return retried(asked, self._body, response) if asked.is_due(response) else response
 
     def _live(self, engine: Engine, step: Live, request: Request) -> Any:
         asked = self._asked
@@ -64,40 +63,23 @@ class Call:
         try:
             if urllib3_future_responses.is_ended(response):
                 passage.keep(Ending.END)
-            elif whole := _reads_whole(step, response):
+            elif whole := reads_whole(step, response.status, _headers(response)):
                 response.read(decode_content=False)
         except BaseException:
             response.close()  # nobody else has it yet
             raise
         return _own(asked, response, passage, whole=whole, awaited=False)
 
-    def _retried(self, response: Any) -> Any:
-        """Return the response of the next try, as the caller's `Retry` says."""
-        asked, retries = self._asked, response.retries
-        method, url = asked.given["method"], asked.given["url"]
-        try:
-            retries = retries.increment(method, url, response=response, _pool=asked.pool)
-        except asked.module.exceptions.MaxRetryError:
-            if not retries.raise_on_status:
-                return response
-            response.drain_conn()
-            raise
-        response.drain_conn()
-        retries.sleep(response)
-        return asked.pool.urlopen(**asked.again(self._body, retries))
-
 
 class AsyncCall:
     """One awaited call, as `Call`."""
 
-    def __init__(self, client: str, original: Callable[..., Any], asked: Asked) -> None:
-        self._client, self._original, self._asked = client, original, asked
+    def __init__(self, client: str, original: Callable[..., Any], asked: Asked, body: Body) -> None:
+        self._client, self._original, self._asked, self._body = client, original, asked, body
 
     async def made(self, engine: Engine, place: str) -> Any:
         """Make the call, as `Call.made`."""
         asked = self._asked
-        asked.check_host()
-        self._body = await urllib3_bodies.taken_awaited(asked.given.get("body"), asked.given.get("body_pos"))
         request = asked.request(place, self._body)
         step = await waiting.begun_awaited(lambda flow: engine.begin(request, flow, self._client))
         if isinstance(step, Replay):
@@ -112,7 +94,7 @@ class AsyncCall:
             except BaseException:
                 engine.abandon(step)
                 raise
-        if asked.preloads:
+        if asked.preloads and response.status != 101:
             await response.data
         return await self._retried(response) if asked.is_due(response) else response
 
@@ -128,7 +110,7 @@ class AsyncCall:
         try:
             if urllib3_future_responses.is_ended(response):
                 await waiting.in_thread(passage.keep, Ending.END)
-            elif whole := _reads_whole(step, response):
+            elif whole := reads_whole(step, response.status, _headers(response)):
                 await response.read(decode_content=False)
         except BaseException:
             await response.close()
@@ -178,13 +160,8 @@ def _passage(engine: Engine, step: Live, request: Request, asked: Asked, respons
     return passage
 
 
-def _headers(response: Any) -> tuple[tuple[str, str], ...]:
+def _headers(response: Any) -> Headers:
     return tuple((str(name), str(value)) for name, value in response.headers.items())
-
-
-def _reads_whole(step: Live, response: Any) -> bool:
-    """Tell whether a body is read before its caller sees it: where another call's answer may take its place."""
-    return step.shared and framing(_headers(response), b"") is None and 200 <= response.status < 300
 
 
 def _own(asked: Asked, response: Any, passage: Passage, *, whole: bool, awaited: bool) -> Any:

@@ -11,10 +11,10 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from onetake import waiting
 from onetake.adapters.urllib3_answers import Head
+from onetake.bodies import broken_by, ended
 from onetake.engine import Engine
-from onetake.events import events
+from onetake.events import pieces
 from onetake.misses import left_early
 from onetake.model import Cut, Entry, Response
 from onetake.passage import Passage
@@ -38,15 +38,16 @@ def unknown_shape(module: ModuleType) -> list[str]:
         is_awaited = inspect.iscoroutinefunction(getattr(kind, "_raw_read", None))
         if is_awaited != (name == "AsyncHTTPResponse"):
             lacking.append(f"{name}._raw_read in another colour")
-    for awaited in (False, True):
-        if list(inspect.signature(_low_level(module, awaited=awaited).__init__).parameters)[: len(_BODY)] != _BODY:
+    for kind in (_low_level(module, awaited=False), _low_level(module, awaited=True)):
+        if list(inspect.signature(kind.__init__).parameters)[: len(_BODY)] != _BODY:
             lacking.append(f"low-level responses made of {', '.join(_BODY[1:])}")
     return lacking
 
 
 def watched(response: Any, passage: Passage) -> None:
     """Make a live response, unread so far, tell a passage what is read of it and how that ends."""
-    response.__class__ = _watched(type(response))
+    kind: Any = type(response)
+    response.__class__ = _watched(kind)
     response.passage = passage
 
 
@@ -66,23 +67,21 @@ def replayed(module: ModuleType, engine: Engine, entry: Entry, *, awaited: bool,
     A body that the provider cut raises `ProtocolError` at its end, whatever was raised when it was recorded.
     """
     response = entry.response
-    pieces = [event.raw for event in events(response)]
-    pieces.append(response.body[sum(map(len, pieces)) :])
     broken: Callable[[], BaseException] | None = None
     if response.cut is Cut.PROVIDER:
         said = "the provider cut this answer here when it was recorded"
         broken = lambda: module.exceptions.ProtocolError(said)  # noqa: E731
     elif response.cut is Cut.LEFT:
         broken = lambda: engine.refuse(left_early(entry, engine.policy))  # noqa: E731
-    return _built(module, Head.of(response), _Stored(pieces, broken), awaited=awaited, **options)
+    return _built(module, Head.of(response), _Stored(pieces(response), broken), awaited=awaited, **options)
 
 
 def _built(module: ModuleType, head: Head, stored: _Stored, *, awaited: bool, **options: Any) -> Any:
-    headers = module.HTTPHeaderDict()  # type: ignore[attr-defined]
+    headers = module.HTTPHeaderDict()
     for name, value in head.headers:
         headers.add(name, value)
     body = _body_class(module, awaited=awaited)(stored, options["request_method"], head, headers)
-    kind = module.AsyncHTTPResponse if awaited else module.HTTPResponse  # type: ignore[attr-defined]
+    kind = module.AsyncHTTPResponse if awaited else module.HTTPResponse
     return kind(
         body=body,
         headers=headers,
@@ -199,11 +198,8 @@ class _Watched(_Forgetful):
     def _raw_read(self, *args: Any, **options: Any) -> bytes:
         try:
             chunk: bytes = super()._raw_read(*args, **options)  # type: ignore[misc]
-        except Exception:
-            self._end(Ending.FAILED)
-            raise
-        except BaseException:
-            self._end(Ending.INTERRUPTED)
+        except BaseException as error:
+            self._end(broken_by(error))
             raise
         if chunk and self.passage is not None:
             self.passage.feed(chunk)
@@ -231,11 +227,8 @@ class _AsyncWatched(_Forgetful):
     async def _raw_read(self, *args: Any, **options: Any) -> bytes:
         try:
             chunk: bytes = await super()._raw_read(*args, **options)  # type: ignore[misc]
-        except Exception:
-            await self._end(Ending.FAILED)
-            raise
-        except BaseException:
-            await self._end(Ending.INTERRUPTED)
+        except BaseException as error:
+            await self._end(broken_by(error))
             raise
         if chunk and self.passage is not None:
             self.passage.feed(chunk)
@@ -253,10 +246,5 @@ class _AsyncWatched(_Forgetful):
         await self._end(ending)
 
     async def _end(self, ending: Ending) -> None:
-        passage = self.passage
-        if passage is None or passage.over:
-            return
-        if ending is Ending.INTERRUPTED and not passage.complete:
-            passage.drop()
-        else:
-            await waiting.in_thread(passage.keep, ending)
+        if self.passage is not None:
+            await ended(self.passage, ending)

@@ -6,8 +6,9 @@ import http.client
 from types import ModuleType
 from typing import Any
 
+from onetake.bodies import broken_by
 from onetake.engine import Engine
-from onetake.events import events
+from onetake.events import framing, pieces
 from onetake.misses import left_early
 from onetake.model import Cut, Entry
 from onetake.passage import Passage
@@ -35,11 +36,8 @@ class Passing:
         """Return what has come, up to *size* bytes where chunks do not say how many; empty at the end."""
         try:
             chunk: bytes = self._read(size, decode_content=False) if self._parts is None else next(self._parts, b"")
-        except Exception:
-            self.passage.keep(Ending.FAILED)
-            raise
-        except BaseException:
-            self.passage.keep(Ending.INTERRUPTED)
+        except BaseException as error:
+            self.passage.keep(broken_by(error))
             raise
         if chunk:
             self.passage.feed(chunk)
@@ -66,12 +64,19 @@ class Passing:
         except BaseException:
             self.passage.keep(Ending.INTERRUPTED)
             raise
-        self.passage.keep(ending)
+        try:
+            self.passage.keep(ending)
+        except BaseException:
+            self.inner.release_conn()  # closed: after an error nobody gives it back, and the pool would lack one
+            raise
 
     def release(self) -> None:
-        """Give the connection back, as the caller says, read out or not."""
-        self.passage.keep(self.passage.left())
-        self.inner.release_conn()
+        """Give the connection back, as the caller says, read out or not; then end the call, which may raise."""
+        ending = self.passage.left()
+        try:
+            self.inner.release_conn()
+        finally:
+            self.passage.keep(ending)
 
     def forget(self) -> None:
         """End the call of a body that nobody holds any more."""
@@ -79,7 +84,7 @@ class Passing:
 
 
 class Held:
-    """A body that is there already: some pieces, then the end, or what `end` raises."""
+    """A body that is there already: some pieces, none of them empty, then the end, or what `end` raises."""
 
     buffered = True
     inner = None
@@ -89,9 +94,8 @@ class Held:
 
     def read(self, size: int) -> bytes:
         """Return the next piece, whatever its length."""
-        while self._pieces:
-            if piece := self._pieces.pop(0):
-                return piece
+        if self._pieces:
+            return self._pieces.pop(0)
         self.end()
         return b""
 
@@ -114,11 +118,10 @@ class Stored(Held):
     """
 
     def __init__(self, module: ModuleType, engine: Engine, entry: Entry) -> None:
-        body = entry.response.body
-        pieces = [event.raw for event in events(entry.response)]
+        response = entry.response
         # In chunks, so that the end is asked for even where the body is as long as its headers say.
-        in_chunks = bool(pieces) or entry.response.cut is not Cut.NO
-        super().__init__([*pieces, body[sum(map(len, pieces)) :]], chunked=in_chunks)
+        in_chunks = response.cut is not Cut.NO or framing(response.headers, response.body) is not None
+        super().__init__(pieces(response), chunked=in_chunks)
         self._module, self._engine, self._entry = module, engine, entry
 
     def end(self) -> None:

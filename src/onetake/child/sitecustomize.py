@@ -6,6 +6,7 @@ may read this too.
 
 import importlib.machinery
 import importlib.util
+import json
 import os
 import sys
 
@@ -13,16 +14,35 @@ HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
 
 
 def _begin() -> None:
-    if "ONETAKE_SESSION" not in os.environ:
+    if not os.environ.get("ONETAKE_SESSION"):
         return
     try:
         _make_importable()
         from onetake.inherited import start
-    except Exception as error:  # noqa: BLE001 - a Python that we cannot serve still has its own work to do
-        message = f"onetake: {sys.executable} cannot load onetake, its calls are not intercepted: {error}\n"
-        sys.stderr.write(message)
+    except Exception as error:  # noqa: BLE001 - whatever it is, this Python cannot serve
+        _go_without(error)
         return
     start()
+
+
+def _go_without(error: Exception) -> None:
+    """Say that this Python cannot join the session; where that is sealed, end before the program runs."""
+    sealed = _is_sealed()
+    sys.stderr.write("onetake: " + sys.executable + " cannot load onetake, ")
+    sys.stderr.write("and its session never goes live: " if sealed else "its calls are not intercepted: ")
+    sys.stderr.write(str(error) + "\n")
+    if sealed:
+        sys.stderr.flush()
+        os._exit(2)
+
+
+def _is_sealed() -> bool:
+    """Tell whether the session never goes live; one that cannot be read is not known to."""
+    try:
+        mode = json.loads(os.environ["ONETAKE_SESSION"])["mode"]
+    except Exception:  # noqa: BLE001 - whatever it is
+        return True
+    return bool(mode == "none")
 
 
 def _make_importable() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from onetake import strictjson
 from onetake.errors import FormatError
 from onetake.events import events
+from onetake.format.forms import LONG_ARRAY, fold_text
 from onetake.format.layout import print_tree
 from onetake.model import Choice, Entry, Headers, Request, Response
 
@@ -64,8 +65,15 @@ def response_text(response: Response) -> str:
 
 
 def pretty(value: Any) -> str:
-    """Return a JSON value laid out as entries are."""
-    return print_tree(value).rstrip("\n")
+    """Return a JSON value laid out as entries are; what those keep beside themselves is told by its length.
+
+    Raises:
+        FormatError: It holds a number that is none to us (1e999), or is nested too deep.
+    """
+    try:
+        return print_tree(_folded(value)).rstrip("\n")
+    except RecursionError:
+        raise FormatError("nested too deep to be laid out") from None
 
 
 def _message(head: str, headers: Headers, body: bytes) -> str:
@@ -78,7 +86,7 @@ def _choice(choice: Choice) -> Iterator[str]:
         yield f"reasoning: {choice.reasoning}"
     if choice.text is not None:
         value = _value(choice.text.encode("utf-8", "surrogatepass"))
-        yield pretty(value) if isinstance(value, (dict, list)) else choice.text
+        yield _laid_out(value, choice.text)
     for call in choice.tool_calls:
         yield f"calls {call.name} with {pretty(call.arguments)}"
     if choice.refusal is not None:
@@ -86,20 +94,29 @@ def _choice(choice: Choice) -> Iterator[str]:
 
 
 def _body_text(body: bytes) -> str:
-    """Return a body laid out where it is a JSON object or array, else as it came; of bytes, length and digest."""
-    value = _value(body)
-    with suppress(FormatError):  # JSON with a number that is none to us, 1e999 say
-        return pretty(_with_lines(value)) if isinstance(value, (dict, list)) else body.decode()
-    return body.decode()
+    """Return a body laid out where it is a JSON object or array, else as it came."""
+    return _laid_out(_value(body), body.decode("utf-8", "replace"))
 
 
-def _with_lines(value: Any) -> Any:
-    """Return a JSON value with its texts of several lines taken apart as in entries, so that each line is one."""
+def _laid_out(value: Any, text: str) -> str:
+    """Return what a text says laid out where that is a JSON object or array that can be, else the text."""
+    with suppress(FormatError):
+        return pretty(value) if isinstance(value, (dict, list)) else text
+    return text
+
+
+def _folded(value: Any) -> Any:
+    """Return a JSON value with the forms that entries have for long arrays and for texts: each line is short."""
     if isinstance(value, dict):
-        return {name: _with_lines(member) for name, member in value.items()}
+        return {name: _folded(member) for name, member in value.items()}
     if isinstance(value, list):
-        return [_with_lines(member) for member in value]
-    return {"$lines": value.split("\n")} if isinstance(value, str) and "\n" in value else value
+        if len(value) > LONG_ARRAY and all(type(member) in (int, float) for member in value):
+            return {"$raw": f"{len(value)} numbers"}
+        return [_folded(member) for member in value]
+    if not isinstance(value, str):
+        return value
+    form = fold_text(value, {})
+    return {**form, "$raw": f"{form['$raw']['bytes']} bytes"} if "$raw" in form and isinstance(form, dict) else form
 
 
 def _value(body: bytes) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 from onetake import strictjson
 from onetake.compare.alignment import common_places
 from onetake.compare.likeness import apart, same
+from onetake.format.forms import LONG_ARRAY
 from onetake.jsonpath import show
 from onetake.printable import excerpt, one_line
 
@@ -152,6 +153,9 @@ def _arrays(path: str, a: Sequence[Any], b: Sequence[Any], depth: int) -> Iterat
         start = next(i for i, (x, y) in enumerate(zip(first, second, strict=True)) if x != y)
         yield Difference(path, "order", _labels(a[start:]), _labels(b[start:]))
         return
+    if max(len(a), len(b)) > LONG_ARRAY and all(map(_is_number, (*a, *b))):
+        yield from _numbers(path, a, b)
+        return
     for i, j in _pairs(a, b, common_places(first, second)):
         if j is None:
             yield Difference(f"{path}[{i}]", "added", _text(a[i]), "")
@@ -159,6 +163,22 @@ def _arrays(path: str, a: Sequence[Any], b: Sequence[Any], depth: int) -> Iterat
             yield Difference(f"{path}[{j}]", "removed", "", _text(b[j]))
         else:
             yield from _values(f"{path}[{i}]", a[i], b[j], depth + 1)
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) or (isinstance(value, str) and type(value) is not str)
+
+
+def _numbers(path: str, a: Sequence[Any], b: Sequence[Any]) -> Iterator[Difference]:
+    """Compare what an entry keeps beside itself (an embedding): one difference, whatever its length."""
+    if len(a) != len(b):
+        yield Difference(path, "changed", f"{len(a)} numbers", f"{len(b)} numbers")
+        return
+    places = [i for i, (x, y) in enumerate(zip(a, b, strict=True)) if not same(x, y)]
+    if places:
+        count = "all" if len(places) == len(a) else str(len(places))
+        head = f"{len(a)} numbers, {count} differ{'s' * (count == '1')}: "
+        yield Difference(path, "changed", *(head + _labels([side[i] for i in places]) for side in (a, b)))
 
 
 def _pairs(a: Sequence[Any], b: Sequence[Any], common: list[tuple[int, int]]) -> Iterator[tuple[Any, Any]]:

@@ -16,7 +16,7 @@ from onetake.contract.closing import close, digest
 from onetake.contract.linting import lint
 from onetake.contract.tree import SchemaTree
 from onetake.contract.types import read
-from onetake.contract.violations import EXCERPT, excerpt
+from onetake.contract.violations import no_json
 from onetake.contract.watch import watch_digest
 from onetake.contract.words import modern
 from onetake.errors import UsageError
@@ -229,9 +229,7 @@ def _parse(text: str) -> Any:
     try:
         return strictjson.loads(text)
     except strictjson.NotStrictError as error:
-        why = "a Markdown fence" if text.lstrip().startswith("```") else str(error)
-        room = max(EXCERPT - len(why) - 2, EXCERPT // 4)
-        return Violation("$", "JSON", f"{excerpt(why)[1:-1]}: {excerpt(text, room)}")
+        return Violation("$", "JSON", no_json(text, str(error)))
 
 
 def _checked_name(name: str | None) -> str:

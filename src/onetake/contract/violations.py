@@ -45,6 +45,28 @@ def excerpt(value: Any, room: int = EXCERPT) -> str:
     return text if len(text) <= room else text[: room - 1] + "…"
 
 
+def no_json(text: str, why: str, room: int = EXCERPT) -> str:
+    """Say what a text is that is no JSON.
+
+    Args:
+        text: The text.
+        why: What its parser said.
+        room: Longest result, in characters; for the text at least a quarter of what a violation has.
+    """
+    begun = text.lstrip(" \t\n\r")
+    if not begun:
+        return "an empty text"
+    if begun.startswith("```"):
+        why = "a Markdown fence: "
+    elif why.startswith("Expecting value") and why.endswith(f"(char {len(text) - len(begun)})"):
+        why = "text that begins "
+    elif why.startswith("Extra data"):
+        why = "JSON with more text behind it: "
+    else:
+        why = f"{excerpt(why)[1:-1]}: "
+    return why + excerpt(begun, max(room - len(why), EXCERPT // 4))
+
+
 def violations(found: Iterable[tuple[Sequence[str | int], str, str]]) -> tuple[Violation, ...]:
     """Return violations of (path steps, expected, found), sorted by path, each once."""
     told = {

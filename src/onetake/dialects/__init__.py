@@ -20,7 +20,7 @@ class Reading:
 
     `answer` is None where the body holds none of this API; one without choices holds no text: vectors, sound, a file.
     `error` is the text of an error object under 2xx or of an error event; `terminal` is False for a stream that has
-    not reached its terminal event (always True for a body that is no stream).
+    not reached its terminal event (True for a body that is no stream, and for a stream of another API at this path).
     """
 
     answer: Answer | None = None
@@ -64,7 +64,7 @@ class Dialect(Protocol):
         ...
 
     def is_terminal(self, event: Event) -> bool:
-        """Tell whether a stream is complete once this event has passed."""
+        """Tell whether a stream is complete once this event has passed, as far as the event itself says."""
         ...
 
     def read(self, request: Request, response: Response) -> Reading:
@@ -100,6 +100,7 @@ _BUILT_IN = (
     "bedrock_invoke",
     "gemini",
     "gemini_embeddings",
+    "gemini_images",
     "ollama",
     "ollama_embeddings",
     "cohere",
@@ -110,16 +111,20 @@ _BUILT_IN = (
     "mistral_ocr",
     "function_call",
 )
-"""The modules of this package that hold a dialect: in each, its `DIALECT`. The first that speaks a request reads it."""
+"""The modules of this package that hold a dialect: in each, its `DIALECT`."""
 
 
 @cache
 def known() -> tuple[Dialect, ...]:
-    """Return the built-in dialects and those of the entry points `onetake.dialects`."""
+    """Return the dialects of the entry points `onetake.dialects`, by their names, and behind them the built-in ones.
+
+    The first that speaks a request reads it, so what a project installs goes before what it finds here.
+    """
     from importlib import import_module, metadata
 
-    found: list[Dialect] = [import_module(f"{__name__}.{module}").DIALECT for module in _BUILT_IN]
-    found += [point.load() for point in metadata.entry_points(group="onetake.dialects")]
+    points = sorted(metadata.entry_points(group="onetake.dialects"), key=lambda point: point.name)
+    found: list[Dialect] = [point.load() for point in points]
+    found += [import_module(f"{__name__}.{module}").DIALECT for module in _BUILT_IN]
     return tuple(found)
 
 

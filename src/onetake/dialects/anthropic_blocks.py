@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from onetake.dialects import Promise, Reading
+from onetake.dialects.asked import text_promise, tool_promise
 from onetake.model import Answer, Choice, ToolCall
 from onetake.picking import count, error_text, mapping, mappings, text, value_or_text
 
@@ -16,6 +17,8 @@ LENGTH_FINISH = frozenset({"max_tokens", "model_context_window_exceeded"})
 """Stop reasons of an answer that a token limit cut."""
 REFUSAL_FINISH = frozenset({"refusal"})
 """Stop reasons of an answer that a classifier stopped."""
+PAUSED_FINISH = frozenset({"pause_turn", "compaction"})
+"""Stop reasons of a turn that the program must send back for it to go on: there is no answer to judge in it yet."""
 
 _DELTAS = {
     "text_delta": "text",
@@ -64,13 +67,17 @@ def reading(message: dict[str, Any], error: str | None = None, *, terminal: bool
     """
     usage = mapping(message.get("usage"))
     return Reading(
-        answer=Answer((_choice(message),)) if isinstance(message.get("content"), list) else None,
+        answer=_answer(message) if isinstance(message.get("content"), list) else None,
         error=error_text(message.get("error")) or error,
         terminal=terminal,
         model=text(message.get("model")) or None,
         input_tokens=count(usage.get("input_tokens")),
         output_tokens=count(usage.get("output_tokens")),
     )
+
+
+def _answer(message: dict[str, Any]) -> Answer:
+    return Answer() if text(message.get("stop_reason")) in PAUSED_FINISH else Answer((_choice(message),))
 
 
 def _choice(message: dict[str, Any]) -> Choice:
@@ -98,10 +105,7 @@ def promises(asked: dict[str, Any]) -> Iterator[Promise]:
     """Yield the output format's schema, which is always enforced, and the tools', where `strict` is true."""
     # `output_format` is the place that the beta of structured outputs used.
     for wanted in (mapping(asked.get("output_config")).get("format"), asked.get("output_format")):
-        schema = mapping(wanted).get("schema")
-        if mapping(wanted).get("type") == "json_schema" and isinstance(schema, dict):
-            yield Promise("text", "", schema, enforced=True)
+        if mapping(wanted).get("type") == "json_schema":
+            yield from text_promise("", mapping(wanted).get("schema"), strict=True)
     for tool in mappings(asked.get("tools")):
-        name, schema = text(tool.get("name")), tool.get("input_schema")
-        if name and isinstance(schema, dict):
-            yield Promise(f"tool:{name}", name, schema, enforced=tool.get("strict") is True)
+        yield from tool_promise(tool.get("name"), tool.get("input_schema"), tool.get("strict"))

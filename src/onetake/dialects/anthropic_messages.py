@@ -1,4 +1,4 @@
-"""Anthropic messages, at Anthropic and behind gateways that pass them on.
+"""Anthropic messages, at Anthropic, on Vertex and behind gateways that pass them on.
 
 How a message is put together and read is in `anthropic_blocks`.
 """
@@ -8,32 +8,38 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from onetake.dialects import Promise, Reading
+from onetake.dialects.answered import is_kind, stream_error
 from onetake.dialects.anthropic_blocks import LENGTH_FINISH, REFUSAL_FINISH, assembled, promises, reading
+from onetake.dialects.asked import path_model, vertex_path
 from onetake.events import Event, events, framing
 from onetake.model import Choice, Request, Response
 from onetake.picking import document, text
 
+_VERTEX = vertex_path("anthropic")
+
 
 class AnthropicMessages:
-    """The dialect of `POST …/v1/messages`."""
+    """The dialect of `POST …/v1/messages`, and of `…:rawPredict` and `…:streamRawPredict` on Vertex."""
 
     name = "anthropic-messages"
     version = 1
     operation = "messages"
 
     def speaks(self, method: str, url: str) -> bool:
-        """Tell whether the path ends in `/v1/messages`, on any host, under any prefix; not its batches or counts."""
-        return method == "POST" and urlsplit(url).path.rstrip("/").endswith("/v1/messages")
+        """Tell whether the path ends in `/v1/messages`, on any host, under any prefix; not its batches or counts.
+
+        Also whether it is one of an Anthropic model on Vertex.
+        """
+        path = urlsplit(url).path
+        return method == "POST" and (path.rstrip("/").endswith("/v1/messages") or _VERTEX.search(path) is not None)
 
     def model_asked(self, request: Request) -> str | None:
-        """Return the `model` of the body."""
-        return text(document(request.body).get("model")) or None
+        """Return the model in the path (Vertex), else the `model` of the body."""
+        return path_model(request.url, _VERTEX) or text(document(request.body).get("model")) or None
 
     def is_terminal(self, event: Event) -> bool:
         """Tell whether an event is `message_stop`, by its name or its type."""
-        if event.name == "message_stop":
-            return True
-        return "message_stop" in event.data and document(event.data).get("type") == "message_stop"
+        return is_kind(event, "message_stop")
 
     def read(self, request: Request, response: Response) -> Reading:
         """Take the answer out of a message, or put the message together from the events of a stream.
@@ -43,9 +49,8 @@ class AnthropicMessages:
         if not framing(response.headers, response.body):
             return reading(document(response.body))
         streamed = events(response)
-        error = next((event.data or "error" for event in streamed if event.name == "error"), None)
         message = assembled(document(event.data) for event in streamed)
-        return reading(message, error, terminal=any(map(self.is_terminal, streamed)))
+        return reading(message, stream_error(streamed), terminal=any(map(self.is_terminal, streamed)))
 
     def promises(self, request: Request) -> tuple[Promise, ...]:
         """Return the output format's schema, which is always enforced, and the tools', where `strict` is true."""

@@ -6,13 +6,13 @@ How an answer is put together and read is in `converse_blocks`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from onetake.dialects import Promise, Reading
+from onetake.dialects.answered import frame_error
+from onetake.dialects.asked import path_model
 from onetake.dialects.converse_blocks import LENGTH_FINISH, REFUSAL_FINISH, assembled, promises, reading
 from onetake.events import Event, events, framing
-from onetake.eventstream import failure
 from onetake.model import Choice, Request, Response
 from onetake.picking import document
 
@@ -32,8 +32,7 @@ class BedrockConverse:
 
     def model_asked(self, request: Request) -> str | None:
         """Return the model's id or ARN, which is in the path."""
-        found = _PATH.search(urlsplit(request.url).path)
-        return unquote(found["model"]) if found else None
+        return path_model(request.url, _PATH)
 
     def is_terminal(self, event: Event) -> bool:
         """Tell whether an event is `messageStop`.
@@ -48,7 +47,7 @@ class BedrockConverse:
             return reading(document(response.body))
         streamed = events(response)
         answer = assembled((event.name, document(event.data)) for event in streamed)
-        return reading(answer, _failure(streamed), terminal=any(map(self.is_terminal, streamed)))
+        return reading(answer, frame_error(streamed), terminal=any(map(self.is_terminal, streamed)))
 
     def promises(self, request: Request) -> tuple[Promise, ...]:
         """Return the output format's schema, which is always enforced, and the tools', where `strict` is true."""
@@ -64,7 +63,3 @@ class BedrockConverse:
 
 
 DIALECT = BedrockConverse()
-
-
-def _failure(streamed: Iterable[Event]) -> str | None:
-    return next(filter(None, (failure(event.raw) for event in streamed)), None)

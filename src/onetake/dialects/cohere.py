@@ -10,9 +10,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from onetake.dialects import Promise, Reading, cohere_words
+from onetake.dialects.answered import event_kind, function_call, is_kind, is_whole, stream_error
+from onetake.dialects.asked import tool_promise
 from onetake.events import Event, events, framing
-from onetake.model import Answer, Choice, Request, Response, ToolCall
-from onetake.picking import count, document, error_text, mapping, mappings, text, value_or_text
+from onetake.model import Answer, Choice, Request, Response
+from onetake.picking import count, document, error_text, mapping, mappings, text
+
+_KINDS = ("message-", "content-", "tool-", "citation-", "debug", "error")
+"""How the types of its events begin."""
 
 
 class Cohere:
@@ -32,9 +37,7 @@ class Cohere:
 
     def is_terminal(self, event: Event) -> bool:
         """Tell whether an event is `message-end`, by its name or its type."""
-        if event.name == "message-end":
-            return True
-        return "message-end" in event.data and document(event.data).get("type") == "message-end"
+        return is_kind(event, "message-end")
 
     def read(self, request: Request, response: Response) -> Reading:
         """Take the answer out of a response, or put it together from the events of a stream.
@@ -44,9 +47,8 @@ class Cohere:
         if not framing(response.headers, response.body):
             return _reading(document(response.body))
         streamed = events(response)
-        error = next((event.data or "error" for event in streamed if event.name == "error"), None)
         body = _assembled(document(event.data) for event in streamed)
-        return _reading(body, error, terminal=any(map(self.is_terminal, streamed)))
+        return _reading(body, stream_error(streamed), terminal=is_whole(streamed, self.is_terminal, _is_own))
 
     def promises(self, request: Request) -> tuple[Promise, ...]:
         """Return the schema of `response_format`, always enforced, and the tools', where `strict_tools` is true."""
@@ -62,6 +64,10 @@ class Cohere:
 
 
 DIALECT = Cohere()
+
+
+def _is_own(event: Event) -> bool:
+    return event_kind(event).startswith(_KINDS) or "error" in document(event.data)
 
 
 def _assembled(parts: Iterable[dict[str, Any]]) -> dict[str, Any]:
@@ -115,21 +121,14 @@ def _choice(message: dict[str, Any], finish: Any) -> Choice:
     functions = mappings([call.get("function") for call in mappings(message.get("tool_calls"))])
     return Choice(
         text="".join(text(block.get("text")) for block in blocks) or None,
-        tool_calls=tuple(_call(function) for function in functions),
+        tool_calls=tuple(map(function_call, functions)),
         finish=text(finish) or None,
         reasoning=thought or None,
     )
-
-
-def _call(function: dict[str, Any]) -> ToolCall:
-    arguments = function.get("arguments")
-    return ToolCall(text(function.get("name")), value_or_text(arguments) if isinstance(arguments, str) else arguments)
 
 
 def _promises(asked: dict[str, Any]) -> Iterator[Promise]:
     yield from cohere_words.text_promises(asked)
     for tool in mappings(asked.get("tools")):
         function = mapping(tool.get("function"))
-        name, schema = text(function.get("name")), function.get("parameters")
-        if name and isinstance(schema, dict):
-            yield Promise(f"tool:{name}", name, schema, enforced=asked.get("strict_tools") is True)
+        yield from tool_promise(function.get("name"), function.get("parameters"), asked.get("strict_tools"))

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from onetake.dialects import Promise, Reading, cohere_words
+from onetake.dialects.answered import is_whole
 from onetake.events import Event, events, framing
 from onetake.model import Answer, Choice, Request, Response, ToolCall
 from onetake.picking import count, document, error_text, mapping, mappings, text
@@ -45,7 +46,7 @@ class CohereV1:
             return _reading(document(response.body))
         streamed = events(response)
         body = _assembled(document(event.data) for event in streamed)
-        return _reading(body, terminal=any(map(self.is_terminal, streamed)))
+        return _reading(body, terminal=is_whole(streamed, self.is_terminal, _is_own))
 
     def promises(self, request: Request) -> tuple[Promise, ...]:
         """Return the schema of `response_format`, always enforced; tools are described in no schema here."""
@@ -61,6 +62,10 @@ class CohereV1:
 
 
 DIALECT = CohereV1()
+
+
+def _is_own(event: Event) -> bool:
+    return "event_type" in document(event.data)
 
 
 def _assembled(parts: Iterable[dict[str, Any]]) -> dict[str, Any]:

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from onetake.dialects import Promise
+from onetake.dialects.asked import text_promise
 from onetake.model import Choice
-from onetake.picking import count, mapping, text
+from onetake.picking import count, mapping
 
 LENGTH_FINISH = frozenset({"MAX_TOKENS", "ERROR_LIMIT"})
 """Finish words of an answer that a token limit cut: its own, or that of the context."""
@@ -55,5 +56,5 @@ def text_promises(asked: dict[str, Any]) -> Iterator[Promise]:
     """Yield the schema of `response_format`; the provider forces the answer to keep to it."""
     wanted = mapping(asked.get("response_format"))
     schema = wanted.get("json_schema", wanted.get("schema"))
-    if wanted.get("type") == "json_object" and isinstance(schema, dict):
-        yield Promise("text", text(schema.get("title")), schema, enforced=True)
+    if wanted.get("type") == "json_object":
+        yield from text_promise(mapping(schema).get("title"), schema, strict=True)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from onetake.dialects import Promise, Reading
+from onetake.dialects.asked import text_promise, tool_promise
 from onetake.model import Answer, Choice, ToolCall
 from onetake.picking import count, document, error_text, mapping, mappings, text, value_or_text
 
@@ -104,9 +105,7 @@ def promises(asked: dict[str, Any]) -> Iterator[Promise]:
     wanted = mapping(mapping(asked.get("outputConfig")).get("textFormat"))
     given = mapping(mapping(wanted.get("structure")).get("jsonSchema"))
     if spelled := document(text(given.get("schema"))):
-        yield Promise("text", text(given.get("name")), spelled, enforced=True)
+        yield from text_promise(given.get("name"), spelled, strict=True)
     for tool in mappings(mapping(asked.get("toolConfig")).get("tools")):
         spec = mapping(tool.get("toolSpec"))
-        name, schema = text(spec.get("name")), mapping(spec.get("inputSchema")).get("json")
-        if name and isinstance(schema, dict):
-            yield Promise(f"tool:{name}", name, schema, enforced=spec.get("strict") is True)
+        yield from tool_promise(spec.get("name"), mapping(spec.get("inputSchema")).get("json"), spec.get("strict"))

@@ -12,6 +12,8 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from onetake.dialects import Promise, Reading
+from onetake.dialects.answered import stream_error
+from onetake.dialects.asked import text_promise, tool_promise
 from onetake.dialects.gemini_calls import Calls
 from onetake.dialects.gemini_schema import json_schema
 from onetake.dialects.gemini_words import LENGTH_FINISH, REFUSAL_FINISH, block_word, finish_word
@@ -34,7 +36,8 @@ class Gemini:
 
     def speaks(self, method: str, url: str) -> bool:
         """Tell whether the path ends in either verb, on any host, under any prefix (Vertex's projects)."""
-        return method == "POST" and urlsplit(url).path.endswith((":generateContent", ":streamGenerateContent"))
+        path = unquote(urlsplit(url).path)
+        return method == "POST" and path.endswith((":generateContent", ":streamGenerateContent"))
 
     def model_asked(self, request: Request) -> str | None:
         """Return the model of the path; a tuned one or an endpoint keeps its kind: `tunedModels/mine`."""
@@ -44,8 +47,8 @@ class Gemini:
     def is_terminal(self, event: Event) -> bool:
         """Tell whether a chunk says why every candidate in it ended, or that the prompt was blocked.
 
-        The stream has no other mark of its end. Where several candidates come in chunks of their own, the first that
-        ends is taken for the end.
+        The stream has no other mark of its end. `read` knows whether other candidates are still to come. Where a server
+        gives a reason in every chunk, the stream counts as finished from the first on.
         """
         if "eason" not in event.data:
             return False
@@ -60,17 +63,21 @@ class Gemini:
         The thoughts count as output, and what tools of the provider brought up as input, as both are billed: together
         they are the provider's total.
         """
-        vertex = _VERTEX.search(urlsplit(request.url).path) is not None
+        asked = document(request.body)
+        wanted = count(_field(mapping(_field(asked, "generationConfig")), "candidateCount"))
+        path = unquote(urlsplit(request.url).path)
+        vertex = _VERTEX.search(path) is not None
         if not framing(response.headers, response.body):
             # Errors of a stream may come as an array of one.
             body = value_or_text(response.body.decode("utf-8", "surrogateescape"))
-            return _reading(mappings([body]) or mappings(body), vertex)
+            is_empty = body == [] and path.endswith(":streamGenerateContent")
+            return replace(_reading(mappings([body]) or mappings(body), vertex), terminal=not is_empty)
         streamed = events(response)
         return _reading(
             [document(event.data) for event in streamed],
             vertex,
-            next((event.data or "error" for event in streamed if event.name == "error"), None),
-            terminal=any(map(self.is_terminal, streamed)),
+            stream_error(streamed),
+            max(wanted or 1, 1),
         )
 
     def promises(self, request: Request) -> tuple[Promise, ...]:
@@ -134,7 +141,8 @@ def _blocked(part: dict[str, Any]) -> str:
     return (text(feedback.get("blockReasonMessage")) or word) if word else ""
 
 
-def _reading(parts: list[dict[str, Any]], vertex: bool, error: str | None = None, *, terminal: bool = True) -> Reading:
+def _reading(parts: list[dict[str, Any]], vertex: bool, error: str | None = None, wanted: int = 0) -> Reading:
+    """Read the chunks; the stream is at its end once as many candidates as *wanted* say why they ended."""
     gathered: dict[int, _Gathered] = {}
     usage: dict[str, Any] = {}
     for part in parts:
@@ -146,12 +154,13 @@ def _reading(parts: list[dict[str, Any]], vertex: bool, error: str | None = None
             gathered.setdefault(index, _Gathered(vertex)).add(candidate)
         usage |= mapping(part.get("usageMetadata"))  # each chunk has the totals so far, some leave the prompt's out
     choices = [gathered[index].done() for index in sorted(gathered)]
+    ended = len(choices) >= wanted and all(choice.finish for choice in choices)
     if blocked := next(filter(None, map(_blocked, parts)), ""):
         choices = [replace(choice, refusal=choice.refusal or blocked) for choice in choices or [Choice()]]
     return Reading(
         answer=Answer(tuple(choices)) if choices else None,
         error=next((found for part in parts if (found := error_text(part.get("error")))), error),
-        terminal=terminal,
+        terminal=not wanted or ended or bool(blocked),
         model=next((model for part in parts if (model := text(part.get("modelVersion")))), None),
         input_tokens=_sum(usage, "promptTokenCount", "toolUsePromptTokenCount"),
         output_tokens=_sum(usage, "candidatesTokenCount", "thoughtsTokenCount"),
@@ -170,14 +179,13 @@ def _promises(asked: dict[str, Any]) -> Iterator[Promise]:
     schema = _schema(wanted, "responseSchema", "responseJsonSchema")
     # The answer to an enum's schema is a bare word, no JSON.
     if schema is not None and kind != "text/x.enum":
-        yield Promise("text", text(schema.get("title")), schema, enforced=kind == "application/json")
+        yield from text_promise(schema.get("title"), schema, strict=kind == "application/json")
     calling = mapping(_field(mapping(_field(asked, "toolConfig")), "functionCallingConfig"))
     enforced = text(calling.get("mode")).upper() in _PROMISING
     for tool in mappings(asked.get("tools")):
         for function in mappings(_field(tool, "functionDeclarations")):
-            name, schema = text(function.get("name")), _schema(function, "parameters", "parametersJsonSchema")
-            if name and schema is not None:
-                yield Promise(f"tool:{name}", name, schema, enforced=enforced)
+            schema = _schema(function, "parameters", "parametersJsonSchema")
+            yield from tool_promise(function.get("name"), schema, strict=enforced)
 
 
 def _schema(holder: dict[str, Any], own: str, plain: str) -> dict[str, Any] | None:

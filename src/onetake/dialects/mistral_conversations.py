@@ -11,12 +11,15 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from onetake.dialects import Promise, Reading
+from onetake.dialects.answered import body_error, event_kind, function_call, is_kind, is_whole
+from onetake.dialects.asked import format_promise, function_promises
 from onetake.events import Event, events, framing
-from onetake.model import Answer, Choice, Request, Response, ToolCall
-from onetake.picking import count, document, error_text, mapping, mappings, text, value_or_text
+from onetake.model import Answer, Choice, Request, Response
+from onetake.picking import count, document, mapping, mappings, text
 
 _PATH = re.compile(".*/v1/conversations(?:/[^/]+(?:/restart)?)?")
-_MESSAGE, _CALL, _DONE = "message.output", "function.call", "conversation.response.done"
+_MESSAGE, _CALL, _HANDOFF = "message.output", "function.call", "agent.handoff"
+_DONE = "conversation.response.done"
 
 
 class MistralConversations:
@@ -40,9 +43,7 @@ class MistralConversations:
 
     def is_terminal(self, event: Event) -> bool:
         """Tell whether an event is `conversation.response.done`."""
-        if event.name == _DONE:
-            return True
-        return _DONE in event.data and document(event.data).get("type") == _DONE
+        return is_kind(event, _DONE)
 
     def read(self, request: Request, response: Response) -> Reading:
         """Take the answer out of a response, or put it together from the events of a stream.
@@ -53,7 +54,7 @@ class MistralConversations:
             return _reading(document(response.body))
         streamed = events(response)
         body = _assembled(document(event.data) for event in streamed)
-        return _reading(body, terminal=any(map(self.is_terminal, streamed)))
+        return _reading(body, terminal=is_whole(streamed, self.is_terminal, _is_own))
 
     def promises(self, request: Request) -> tuple[Promise, ...]:
         """Return the schemas of `completion_args` and of the functions; enforced only where `strict` is true."""
@@ -71,6 +72,10 @@ class MistralConversations:
 DIALECT = MistralConversations()
 
 
+def _is_own(event: Event) -> bool:
+    return event_kind(event).startswith(("conversation.", "message.output", "function.call", "tool.", "agent."))
+
+
 def _assembled(parts: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Put the response together as it would have come unstreamed."""
     body: dict[str, Any] = {}
@@ -80,6 +85,8 @@ def _assembled(parts: Iterable[dict[str, Any]]) -> dict[str, Any]:
         if kind in (f"{_MESSAGE}.delta", f"{_CALL}.delta"):
             place = count(part.get("output_index")) or 0, text(part.get("id"))
             _add(outputs.setdefault(place, {"type": kind.removesuffix(".delta"), "content": []}), part)
+        elif kind == f"{_HANDOFF}.done":
+            outputs[count(part.get("output_index")) or 0, text(part.get("id"))] = {"type": _HANDOFF}
         elif kind == _DONE:
             body["usage"] = part.get("usage")
         elif kind == "conversation.response.error":
@@ -101,8 +108,8 @@ def _reading(body: dict[str, Any], *, terminal: bool = True) -> Reading:
     outputs = body.get("outputs")
     usage = mapping(body.get("usage"))
     return Reading(
-        answer=Answer((_choice(mappings(outputs)),)) if isinstance(outputs, list) else _none_of_ours(body),
-        error=error_text(body.get("error")) or (error_text(body) if body.get("object") == "error" else None),
+        answer=_answer(mappings(outputs)) if isinstance(outputs, list) else _none_of_ours(body),
+        error=body_error(body),
         terminal=terminal,
         model=next((model for output in mappings(outputs) if (model := text(output.get("model")))), None),
         input_tokens=count(usage.get("prompt_tokens")),
@@ -115,6 +122,12 @@ def _none_of_ours(body: dict[str, Any]) -> Answer | None:
     return Answer() if body.get("object") == "conversation" else None
 
 
+def _answer(outputs: list[dict[str, Any]]) -> Answer:
+    # A turn that ends so asks the program to go on with another agent: it holds nothing to judge yet.
+    handed_over = bool(outputs) and outputs[-1].get("type") == _HANDOFF
+    return Answer() if handed_over else Answer((_choice(outputs),))
+
+
 def _choice(outputs: list[dict[str, Any]]) -> Choice:
     said, thought = "", ""
     for output in outputs:
@@ -124,21 +137,9 @@ def _choice(outputs: list[dict[str, Any]]) -> Choice:
             said += text(chunk.get("text"))
             thought += "".join(text(piece.get("text")) for piece in mappings(chunk.get("thinking")))
     calls = [output for output in outputs if output.get("type") == _CALL]
-    return Choice(text=said or None, tool_calls=tuple(map(_call, calls)), reasoning=thought or None)
-
-
-def _call(output: dict[str, Any]) -> ToolCall:
-    arguments = output.get("arguments")
-    return ToolCall(text(output.get("name")), value_or_text(arguments) if isinstance(arguments, str) else arguments)
+    return Choice(text=said or None, tool_calls=tuple(map(function_call, calls)), reasoning=thought or None)
 
 
 def _promises(asked: dict[str, Any]) -> Iterator[Promise]:
-    wanted = mapping(mapping(asked.get("completion_args")).get("response_format"))
-    named = mapping(wanted.get("json_schema"))
-    if wanted.get("type") == "json_schema" and isinstance(schema := named.get("schema"), dict):
-        yield Promise("text", text(named.get("name")), schema, enforced=named.get("strict") is True)
-    for tool in mappings(asked.get("tools")):
-        function = mapping(tool.get("function"))
-        name, schema = text(function.get("name")), function.get("parameters")
-        if name and isinstance(schema, dict):
-            yield Promise(f"tool:{name}", name, schema, enforced=function.get("strict") is True)
+    yield from format_promise(mapping(asked.get("completion_args")).get("response_format"))
+    yield from function_promises(mappings([tool.get("function") for tool in mappings(asked.get("tools"))]))

@@ -9,9 +9,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from onetake.dialects import Promise, Reading
+from onetake.dialects.answered import body_error
+from onetake.dialects.asked import format_promise
 from onetake.events import Event
 from onetake.model import Answer, Choice, Request, Response
-from onetake.picking import document, error_text, mapping, mappings, text
+from onetake.picking import document, mappings, text
 
 
 class MistralOCR:
@@ -41,16 +43,13 @@ class MistralOCR:
         body = document(response.body)
         return Reading(
             answer=Answer((Choice(_said(body) or None),)) if isinstance(body.get("pages"), list) else None,
-            error=error_text(body.get("error")) or (error_text(body) if body.get("object") == "error" else None),
+            error=body_error(body),
             model=text(body.get("model")) or None,
         )
 
     def promises(self, request: Request) -> tuple[Promise, ...]:
         """Return the schema of the document's annotation; enforced only where `strict` is true."""
-        named = mapping(mapping(document(request.body).get("document_annotation_format")).get("json_schema"))
-        if not isinstance(schema := named.get("schema"), dict):
-            return ()
-        return (Promise("text", text(named.get("name")), schema, enforced=named.get("strict") is True),)
+        return tuple(format_promise(document(request.body).get("document_annotation_format")))
 
     def is_length(self, choice: Choice) -> bool:
         """Return False: an answer does not say that a limit cut it."""

@@ -10,9 +10,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from onetake.dialects import Promise, Reading
+from onetake.dialects.answered import function_call, is_whole
+from onetake.dialects.asked import text_promise, tool_promise
 from onetake.events import Event, events, framing
-from onetake.model import Answer, Choice, Request, Response, ToolCall
-from onetake.picking import count, document, error_text, mapping, mappings, text, value_or_text
+from onetake.model import Answer, Choice, Request, Response
+from onetake.picking import count, document, error_text, mapping, mappings, text
 
 LENGTH_FINISH = frozenset({"length"})
 """Reasons of an answer that a token limit cut."""
@@ -44,7 +46,7 @@ class Ollama:
         if not framing(response.headers, response.body):
             return _reading([document(response.body)])
         streamed = events(response)
-        terminal = any(map(self.is_terminal, streamed))
+        terminal = is_whole(streamed, self.is_terminal, _is_own)
         return _reading([document(event.data) for event in streamed], terminal=terminal)
 
     def promises(self, request: Request) -> tuple[Promise, ...]:
@@ -63,6 +65,10 @@ class Ollama:
 DIALECT = Ollama()
 
 
+def _is_own(event: Event) -> bool:
+    return not {"done", "error"}.isdisjoint(document(event.data))
+
+
 def _reading(parts: list[dict[str, Any]], *, terminal: bool = True) -> Reading:
     last = parts[-1] if parts else {}
     return Reading(
@@ -77,6 +83,9 @@ def _reading(parts: list[dict[str, Any]], *, terminal: bool = True) -> Reading:
 
 def _answer(parts: list[dict[str, Any]]) -> Answer | None:
     messages = [said for part in parts if (said := _message(part)) is not None]
+    is_image = any(text(part.get("image")) for part in parts)
+    if is_image and not any(text(message.get("content")) for message in messages):
+        return Answer()
     if not messages:
         return None
     finish = next((word for part in reversed(parts) if (word := text(part.get("done_reason")))), "")
@@ -85,7 +94,8 @@ def _answer(parts: list[dict[str, Any]]) -> Answer | None:
     calls = [call.get("function") for message in messages for call in mappings(message.get("tool_calls"))]
     choice = Choice(
         text="".join(text(message.get("content")) for message in messages) or None,
-        tool_calls=tuple(map(_call, mappings(calls))),
+        # It sends arguments as an object; what imitates it may send their text.
+        tool_calls=tuple(map(function_call, mappings(calls))),
         finish=finish or None,
         reasoning="".join(text(message.get("thinking")) for message in messages) or None,
     )
@@ -101,17 +111,8 @@ def _message(part: dict[str, Any]) -> dict[str, Any] | None:
     return {"content": part["response"], "thinking": part.get("thinking")}
 
 
-def _call(function: dict[str, Any]) -> ToolCall:
-    arguments = function.get("arguments")
-    # It sends an object; what imitates it may send its text.
-    return ToolCall(text(function.get("name")), value_or_text(arguments) if isinstance(arguments, str) else arguments)
-
-
 def _promises(asked: dict[str, Any]) -> Iterator[Promise]:
-    if isinstance(schema := asked.get("format"), dict):
-        yield Promise("text", text(schema.get("title")), schema, enforced=True)
+    yield from text_promise(mapping(asked.get("format")).get("title"), asked.get("format"), strict=True)
     for tool in mappings(asked.get("tools")):
         function = mapping(tool.get("function"))
-        name, schema = text(function.get("name")), function.get("parameters")
-        if name and isinstance(schema, dict):
-            yield Promise(f"tool:{name}", name, schema, enforced=False)
+        yield from tool_promise(function.get("name"), function.get("parameters"), strict=False)

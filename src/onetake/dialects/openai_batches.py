@@ -11,7 +11,6 @@ DIALECT = Wordless(
     "openai-batches",
     "batches",
     r"(?:POST|GET) .*/(?:v1|openai)/batches(?:/[^/]+(?:/cancel)?)?",
-    fields=frozenset({"id", "data"}),
-    loopback=False,
+    fields=frozenset(),
 )
 """The dialect of `…/batches`: how a batch stands. What the model said lies in a file, which is no answer here."""

@@ -11,7 +11,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from onetake.dialects import Promise, Reading
-from onetake.dialects.openai_family import failed, is_length, is_refusal, model_asked, stream_error, usage_counts
+from onetake.dialects.answered import is_whole, stream_error, usage_counts
+from onetake.dialects.asked import model_asked
+from onetake.dialects.openai_family import failed, is_length, is_refusal
 from onetake.events import Event, events, framing
 from onetake.model import Answer, Choice, Request, Response
 from onetake.picking import count, document, error_text, mapping, mappings, text
@@ -45,7 +47,7 @@ class OpenAICompletions:
         if not framing(response.headers, response.body):
             return _reading([document(response.body)])
         streamed = events(response)
-        terminal = any(map(self.is_terminal, streamed))
+        terminal = is_whole(streamed, self.is_terminal, _is_own)
         return _reading([document(event.data) for event in streamed], stream_error(streamed), terminal=terminal)
 
     def promises(self, request: Request) -> tuple[Promise, ...]:
@@ -62,6 +64,10 @@ class OpenAICompletions:
 
 
 DIALECT = OpenAICompletions()
+
+
+def _is_own(event: Event) -> bool:
+    return not {"choices", "error"}.isdisjoint(document(event.data))
 
 
 def _choices(parts: Iterable[dict[str, Any]]) -> list[Choice]:

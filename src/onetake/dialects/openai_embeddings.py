@@ -5,9 +5,25 @@ Source: the types of the openai SDK 3.57.
 
 from __future__ import annotations
 
-from onetake.dialects.wordless import Wordless
+from typing import Any
 
-DIALECT = Wordless("openai-embeddings", "embeddings", "POST .*/(?!api/)[^/]+/embeddings", fields=frozenset({"data"}))
+from onetake.dialects.wordless import Wordless
+from onetake.picking import count, mapping
+
+
+def _counts(body: dict[str, Any]) -> tuple[int | None, None]:
+    usage = mapping(body.get("usage"))
+    asked = count(usage.get("prompt_tokens"))
+    return count(usage.get("total_tokens")) if asked is None else asked, None  # Voyage tells the total alone
+
+
+DIALECT = Wordless(
+    "openai-embeddings",
+    "embeddings",
+    "POST .*/(?!api/)[^/]+/embeddings",
+    fields=frozenset({"data"}),
+    counts=_counts,
+)
 """The dialect of `POST …/embeddings`. Nobody reviews vectors: the answer holds no text.
 
 Not the bare `/embeddings`, which is the native API of llama.cpp, nor `/api/embeddings`, which is Ollama's.

@@ -11,10 +11,9 @@ DIALECT = Wordless(
     "openai-files",
     "files",
     r"(?:POST|GET|DELETE) .*/(?:v1|openai)/(?:files(?:/[^/]+)?|uploads(?:/[^/]+/(?:parts|complete|cancel))?)",
-    fields=frozenset({"id", "data"}),
-    loopback=False,
+    fields=frozenset(),
 )
 """The dialect of `…/files` and `…/uploads`: the operation is stored, no answer.
 
-Not `…/content`: what a file holds may look like a stream, and has no terminal event.
+Not `…/content`: what a file holds says nothing of itself. Others have these paths too, with answers of any shape.
 """

@@ -12,10 +12,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from onetake.dialects import Promise, Reading
-from onetake.dialects.openai_family import event_kind, model_asked, stream_error
+from onetake.dialects.answered import event_kind, function_call, is_whole, stream_error
+from onetake.dialects.asked import function_promises, model_asked, text_promise
 from onetake.events import Event, events, framing
 from onetake.model import Answer, Choice, Request, Response, ToolCall
-from onetake.picking import count, document, error_text, mapping, mappings, text, value_or_text
+from onetake.picking import count, document, error_text, mapping, mappings, text
 
 LENGTH_FINISH = frozenset({"max_output_tokens"})
 """Reasons of an incomplete response that a token limit cut."""
@@ -23,7 +24,7 @@ REFUSAL_FINISH = frozenset({"content_filter"})
 """Reasons of an incomplete response that a filter stopped."""
 
 _TERMINAL = frozenset({"response.completed", "response.incomplete", "response.failed"})
-_UNDER_WAY = frozenset({"queued", "in_progress"})
+_UNFINISHED = frozenset({"queued", "in_progress", "cancelled"})
 
 # Paths that end in a word as common as this one are of many APIs; a prefix, or an id's own shape, tells.
 _POST = re.compile(r"(?:.*/(?:v\d+|openai|codex|serving-endpoints))?/responses/?")
@@ -53,15 +54,17 @@ class OpenAIResponses:
     def read(self, request: Request, response: Response) -> Reading:
         """Take the answer out of a response, or put it together from the events of a stream.
 
-        A response that is still under way has an answer without choices: there is nothing to judge in it yet.
+        A response that is still under way, or was cancelled, has an answer without choices: there is nothing to judge
+        in it.
         """
         if not framing(response.headers, response.body):
             body = document(response.body)
             found = _reading(body)
-            return replace(found, answer=Answer()) if found.answer and text(body.get("status")) in _UNDER_WAY else found
+            unfinished = found.answer is not None and text(body.get("status")) in _UNFINISHED
+            return replace(found, answer=Answer()) if unfinished else found
         streamed = events(response)
         body = _assembled([(event_kind(event), document(event.data)) for event in streamed])
-        return _reading(body, stream_error(streamed), terminal=any(map(self.is_terminal, streamed)))
+        return _reading(body, stream_error(streamed), terminal=is_whole(streamed, self.is_terminal, _is_own))
 
     def promises(self, request: Request) -> tuple[Promise, ...]:
         """Return `text.format`'s schema and those of the functions; enforced only where `strict` is true.
@@ -82,6 +85,11 @@ class OpenAIResponses:
 
 DIALECT = OpenAIResponses()
 
+
+def _is_own(event: Event) -> bool:
+    return event_kind(event).startswith(("response.", "error"))
+
+
 _CLIENT_TOOLS = {
     "function_call": "arguments",
     "custom_tool_call": "input",
@@ -89,6 +97,8 @@ _CLIENT_TOOLS = {
     "local_shell_call": "action",
     "shell_call": "action",
     "apply_patch_call": "operation",
+    "tool_search_call": "arguments",
+    "mcp_approval_request": "arguments",
 }
 """Items that ask the program to do something, to the field that says what; other calls run at the provider."""
 
@@ -163,9 +173,9 @@ def _reading(body: dict[str, Any], error: str | None = None, *, terminal: bool =
 def _choice(body: dict[str, Any]) -> Choice:
     output = mappings(body.get("output"))
     said, thought, refused = _said(output)
-    calls = tuple(_tool_call(item) for item in output if text(item.get("type")) in _CLIENT_TOOLS)
+    calls = tuple(_tool_call(item) for item in output if _asks_program(item))
     status = text(body.get("status"))
-    finish = text(mapping(body.get("incomplete_details")).get("reason")) or ("" if status in _UNDER_WAY else status)
+    finish = text(mapping(body.get("incomplete_details")).get("reason")) or ("" if status in _UNFINISHED else status)
     return Choice(said or None, calls, finish or None, refused or None, thought or None)
 
 
@@ -188,11 +198,23 @@ def _said(output: list[dict[str, Any]]) -> tuple[str, str, str]:
     return said, thought, refused
 
 
+def _asks_program(item: dict[str, Any]) -> bool:
+    kind = text(item.get("type"))
+    if kind == "tool_search_call":
+        return item.get("execution") == "client"
+    # A shell call without an environment is of the time before containers.
+    hosted = kind == "shell_call" and mapping(item.get("environment")).get("type") == "container_reference"
+    return kind in _CLIENT_TOOLS and not hosted
+
+
 def _tool_call(item: dict[str, Any]) -> ToolCall:
     kind = text(item.get("type"))
     given = item.get(_CLIENT_TOOLS[kind])
     if kind == "function_call":
-        return ToolCall(text(item.get("name")), value_or_text(given) if isinstance(given, str) else given)
+        return function_call(item)
+    if kind == "mcp_approval_request":
+        # Named for what is asked, not for the tool that the provider would run: that is no function of the request.
+        return ToolCall(kind, {"server_label": item.get("server_label"), "name": item.get("name"), "arguments": given})
     if kind == "computer_call" and given is None:
         given = item.get("actions")
     return ToolCall(text(item.get("name")) or kind.removesuffix("_call"), given)
@@ -200,14 +222,13 @@ def _tool_call(item: dict[str, Any]) -> ToolCall:
 
 def _text_promises(asked: dict[str, Any]) -> Iterator[Promise]:
     wanted = mapping(mapping(asked.get("text")).get("format"))
-    if wanted.get("type") == "json_schema" and isinstance(schema := wanted.get("schema"), dict):
-        yield Promise("text", text(wanted.get("name")), schema, enforced=wanted.get("strict") is True)
+    if wanted.get("type") == "json_schema":
+        yield from text_promise(wanted.get("name"), wanted.get("schema"), wanted.get("strict"))
 
 
 def _tool_promises(tools: Any) -> Iterator[Promise]:
     for tool in mappings(tools):
-        name, schema = text(tool.get("name")), tool.get("parameters")
         if tool.get("type") == "namespace":
             yield from _tool_promises(tool.get("tools"))
-        elif tool.get("type") == "function" and name and isinstance(schema, dict):
-            yield Promise(f"tool:{name}", name, schema, enforced=tool.get("strict") is True)
+        elif tool.get("type") == "function":
+            yield from function_promises([tool])

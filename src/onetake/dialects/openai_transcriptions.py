@@ -10,13 +10,17 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from onetake.dialects import Promise, Reading
-from onetake.dialects.openai_family import event_kind, model_asked, stream_error, usage_counts
+from onetake.dialects.answered import event_kind, is_whole, stream_error, usage_counts
+from onetake.dialects.asked import model_asked
 from onetake.events import Event, events, framing
 from onetake.model import Answer, Choice, Request, Response, header
 from onetake.picking import document, error_text, mapping, mappings, text
 
 _DONE = frozenset({"transcript.text.done", "transcription.done"})
 _DELTA = frozenset({"transcript.text.delta", "transcription.text.delta"})
+_KINDS = ("transcript.", "transcription.")
+"""How the types of its events begin."""
+_TEXTS = ("text/", "application/x-subrip")
 
 
 class OpenAITranscriptions:
@@ -43,10 +47,11 @@ class OpenAITranscriptions:
         """Take the text out: of JSON in any of its forms, of a stream, or of a body that is the text (`srt` too)."""
         if framing(response.headers, response.body):
             streamed = events(response)
-            body = _assembled([(event_kind(event), document(event.data)) for event in streamed])
-            return _reading(body, stream_error(streamed), terminal=any(map(self.is_terminal, streamed)))
+            parts = [(event_kind(event), document(event.data)) for event in streamed]
+            terminal = is_whole(streamed, self.is_terminal, _is_own)
+            return _reading(_assembled(parts), stream_error(streamed), terminal=terminal)
         kind = (header(response.headers, "content-type") or "").lower()
-        if kind.startswith("text/") and not kind.startswith("text/event-stream"):
+        if kind.startswith(_TEXTS) and not kind.startswith("text/event-stream"):
             return _reading({"text": response.body.decode("utf-8", "surrogateescape")} if response.body else {})
         return _reading(document(response.body))
 
@@ -64,6 +69,10 @@ class OpenAITranscriptions:
 
 
 DIALECT = OpenAITranscriptions()
+
+
+def _is_own(event: Event) -> bool:
+    return event_kind(event).startswith(_KINDS) or not {"choices", "error"}.isdisjoint(document(event.data))
 
 
 def _assembled(parts: list[tuple[str, dict[str, Any]]]) -> dict[str, Any]:

@@ -9,12 +9,13 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from onetake.dialects import Promise, Reading
-from onetake.dialects.openai_family import event_kind, model_asked, stream_error, usage_counts
+from onetake.dialects.answered import event_kind, is_whole, stream_error, usage_counts
+from onetake.dialects.asked import model_asked
 from onetake.events import Event, events, framing
 from onetake.model import Answer, Choice, Request, Response, header
-from onetake.picking import document, error_text, mapping, text
+from onetake.picking import document, error_text, mapping, text, value_or_text
 
-_LOOPBACK = re.compile(r"(?:.+\.)?localhost|127(?:\.\d+){3}|::1")
+_JSON = re.compile(r"application/(?:.+\+)?json")
 
 
 def _counts(body: dict[str, Any]) -> tuple[int | None, int | None]:
@@ -32,12 +33,12 @@ class Wordless:
         name: See `Dialect`.
         operation: See `Dialect`.
         pattern: Matches the whole of `METHOD /path`; its first group, if it has one, is the model.
-        fields: A JSON object that has one of these is an answer.
-        media: Starts of the content-types under which any body is an answer.
-        terminal: Types of the event that ends a stream, which is then the answer.
+        fields: A JSON object that has one of these is an answer. None at all: whatever says something is one, since
+            others have the same paths.
+        media: Starts of the content-types under which any body is an answer; so is one without a type that is no JSON.
+        terminal: Types of the event that ends a stream, which is then the answer. Streams of an API that has none are
+            another's: they are whole when they end.
         counts: Returns the input and the output tokens that an answer says it took.
-        loopback: Whether servers on loopback speak it too. Their requests are recorded only where a dialect speaks
-            them, so a path that the program's own servers may well have says no.
     """
 
     name: str
@@ -47,13 +48,10 @@ class Wordless:
     media: tuple[str, ...] = ()
     terminal: frozenset[str] = frozenset()
     counts: Callable[[dict[str, Any]], tuple[int | None, int | None]] = _counts
-    loopback: bool = True
     version: int = 1
 
     def speaks(self, method: str, url: str) -> bool:
         """Tell by method and path, under any prefix."""
-        if not self.loopback and _LOOPBACK.fullmatch(urlsplit(url).hostname or ""):
-            return False
         return self._match(method, url) is not None
 
     def model_asked(self, request: Request) -> str | None:
@@ -66,17 +64,16 @@ class Wordless:
         return event_kind(event) in self.terminal
 
     def read(self, request: Request, response: Response) -> Reading:
-        """Take model, usage and error out of a response, and tell whether it is an answer."""
-        if framing(response.headers, response.body):
-            streamed = events(response)
-            last = next((event for event in streamed if self.is_terminal(event)), None)
-            body = document(last.data) if last else {}
-            return self._reading(body, bool(body), terminal=last is not None, error=stream_error(streamed))
-        kind = (header(response.headers, "content-type") or "").lower()
-        if self.media and response.body and kind.startswith(self.media):
+        """Take model, usage and error out of a response, and tell whether it is an answer.
+
+        Status 204, and what a deletion leaves unsaid, are answers too.
+        """
+        if not response.body and (response.status == 204 or request.method == "DELETE"):
             return self._reading({}, True)
-        body = document(response.body)
-        return self._reading(body, bool(self.fields & body.keys()))
+        if framing(response.headers, response.body):
+            return self._stream(events(response))
+        said = value_or_text(response.body.decode("utf-8", "surrogateescape"))
+        return self._reading(mapping(said), self._answers(response, said))
 
     def promises(self, request: Request) -> tuple[Promise, ...]:
         """Return nothing: no text, no schema."""
@@ -89,6 +86,30 @@ class Wordless:
     def is_refusal(self, choice: Choice) -> bool:
         """Return False: there are no choices."""
         return False
+
+    def _answers(self, response: Response, said: Any) -> bool:
+        kind = (header(response.headers, "content-type") or "").partition(";")[0].strip().lower()
+        is_other = isinstance(said, str) and response.body.strip()[:1] not in (b"", b"{", b"[")
+        if self.fields:
+            is_media = kind.startswith(self.media) if kind else is_other and bool(self.media)
+            return (is_media and bool(response.body)) or bool(self.fields & mapping(said).keys())
+        if is_other:
+            return _JSON.fullmatch(kind) is None
+        return isinstance(said, dict | list) and bool(said) and error_text(mapping(said).get("error")) is None
+
+    def _stream(self, streamed: list[Event]) -> Reading:
+        error = stream_error(streamed)
+        if not self.terminal:
+            said = not self.fields and error is None and any(document(event.data) for event in streamed)
+            return self._reading({}, said, error=error)
+        last = next((event for event in streamed if self.is_terminal(event)), None)
+        body = document(last.data) if last else {}
+        terminal = is_whole(streamed, self.is_terminal, self._is_own)
+        return self._reading(body, bool(body), terminal=terminal, error=error)
+
+    def _is_own(self, event: Event) -> bool:
+        kinds = ("error", *(kind.rpartition(".")[0] + "." for kind in self.terminal))
+        return event_kind(event).startswith(kinds)
 
     def _match(self, method: str, url: str) -> re.Match[str] | None:
         return re.fullmatch(self.pattern, f"{method} {unquote(urlsplit(url).path).rstrip('/')}")

@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import RLock
 
 from onetake import forking
 from onetake.stores import files
@@ -37,7 +36,7 @@ class Listing:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._inner = RLock()
+        self._inner = forking.Lock()
         self._names: dict[Slot, str] = {}
         self._twins: dict[Slot, list[str]] = {}
         self._seen: _Seen | None = None
@@ -49,8 +48,8 @@ class Listing:
         forking.remember(self)
 
     def renew(self) -> None:
-        """Free the lock in a forked child, and distrust what another thread was just changing."""
-        self._inner, self._sure = RLock(), False
+        """Distrust, in a forked child, what another thread was just changing."""
+        self._sure = False
 
     def find(self, slot: Slot) -> str | None:
         """Return the name of the file that holds *slot*, as far as is known; looks again before it says None."""

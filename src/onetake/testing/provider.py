@@ -1,7 +1,7 @@
 """A scripted provider on loopback: real HTTP, real bodies, no model, every fault on demand.
 
-Unscripted, it speaks OpenAI chat completions, responses, legacy completions and embeddings, Anthropic messages, Gemini,
-Ollama and Cohere.
+Unscripted, it speaks OpenAI chat completions, responses, legacy completions and embeddings, Anthropic messages, Amazon
+Bedrock, Gemini, Ollama and Cohere.
 Base URLs: `provider.url + "/v1"` for the openai SDK, `provider.url` for the anthropic SDK.
 """
 

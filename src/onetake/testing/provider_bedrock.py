@@ -6,6 +6,7 @@ import base64
 import json
 from typing import Any, Literal, Unpack
 
+from onetake.dialects import anthropic_blocks, converse_blocks
 from onetake.eventstream import framed, headers
 from onetake.model import Headers
 from onetake.testing.provider_anthropic import message_events, message_said
@@ -92,24 +93,36 @@ def bedrock_echo(path: str, body: dict[str, Any], text: str, prompt: str) -> Rep
     Args:
         path: The request's, without query; its end names the operation.
         body: The request's.
-        text: The answer, or what is in every string of a tool call that the request insists on.
+        text: The answer, or what is in every string of a schema that it fills, or of a call that is insisted on.
         prompt: The text whose length gives the input tokens.
     """
     operation = path.rpartition("/")[2]
     said: Said = {"prompt": prompt}
+    promises = (*anthropic_blocks.promises(body), *converse_blocks.promises(body))
+    promised = next((each for each in promises if each.on == "text"), None)
+    if promised:
+        said["json"] = sample(promised.schema, text)
     if operation.startswith("invoke"):
         maker: Maker = next((maker for sign, maker in _SIGNS if sign in body), "nova")
         invoke = bedrock_invoke if operation == "invoke" else bedrock_invoke_stream
         return invoke(maker, text, **said)
+    if called := _called(body, text):
+        said.pop("json", None)
+        said["tool_calls"] = [called]
+    converse = bedrock_converse if operation == "converse" else bedrock_converse_stream
+    return converse(None if {"tool_calls", "json"} & said.keys() else text, **said)
+
+
+def _called(body: dict[str, Any], text: str) -> tuple[str, Any] | None:
+    """Return the call of the tool that a request of Converse insists on, None where it insists on none."""
     config = body.get("toolConfig") or {}
     choice = config.get("toolChoice") or {}
-    if "tool" in choice or "any" in choice:
-        specs = [tool["toolSpec"] for tool in config["tools"] if "toolSpec" in tool]
-        wanted = choice.get("tool", {}).get("name")
-        spec = next((spec for spec in specs if spec["name"] == wanted), specs[0])
-        said["tool_calls"] = [(spec["name"], sample(spec["inputSchema"].get("json", {}), text))]
-    converse = bedrock_converse if operation == "converse" else bedrock_converse_stream
-    return converse(None if "tool_calls" in said else text, **said)
+    if "tool" not in choice and "any" not in choice:
+        return None
+    specs = [tool["toolSpec"] for tool in config["tools"] if "toolSpec" in tool]
+    wanted = choice.get("tool", {}).get("name")
+    spec = next((spec for spec in specs if spec["name"] == wanted), specs[0])
+    return spec["name"], sample(spec["inputSchema"].get("json", {}), text)
 
 
 _SIGNS: tuple[tuple[str, Maker], ...] = (

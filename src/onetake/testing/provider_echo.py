@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from onetake.dialects import anthropic_blocks
 from onetake.testing.provider_anthropic import anthropic_message, anthropic_stream
 from onetake.testing.provider_bedrock import bedrock_echo
 from onetake.testing.provider_echoes import ECHOES
@@ -21,7 +22,9 @@ def echo(request: Received) -> Reply:
     A tool that the request insists on is called; a JSON Schema that it carries is filled; the echo is in every string.
 
     Returns:
-        A chat completion, embeddings, a message or a token count, streamed if asked for; 404 for any other path.
+        What the API at the end of the path answers, streamed if asked for: chat completions, responses, legacy
+        completions, embeddings, messages and their token count, Bedrock's converse and invoke, and Gemini's, Ollama's
+        and Cohere's chats, vectors and scores. 404 for any other path, 400 for a body that is no JSON object.
     """
     path = request.path.partition("?")[0]
     known = next((reply for end, reply in _PATHS if path.endswith(end)), None)
@@ -103,8 +106,10 @@ def _messages(request: Received, body: dict[str, Any]) -> Reply:
     if body.get("tools") and choice.get("type") in ("any", "tool"):
         tool = next((t for t in body["tools"] if t["name"] == choice.get("name")), body["tools"][0])
         said["tool_calls"] = [(tool["name"], sample(tool.get("input_schema", {}), text))]
+    elif promised := next((each for each in anthropic_blocks.promises(body) if each.on == "text"), None):
+        said["json"] = sample(promised.schema, text)
     make: Any = anthropic_stream if body.get("stream") else anthropic_message
-    reply: Reply = make(None if "tool_calls" in said else text, **said)
+    reply: Reply = make(None if {"tool_calls", "json"} & said.keys() else text, **said)
     return reply
 
 

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from onetake.dialects import gemini
+from onetake.dialects import cohere_words, gemini
 from onetake.model import Request
 from onetake.testing.provider_cohere import cohere_message, cohere_stream, cohere_v1_message, cohere_v1_stream
 from onetake.testing.provider_gemini import gemini_content, gemini_stream
 from onetake.testing.provider_http import Received, Reply
 from onetake.testing.provider_ollama import ollama_message, ollama_stream
-from onetake.testing.provider_said import Said
+from onetake.testing.provider_said import Said, spelled
 from onetake.testing.provider_sample import sample
 from onetake.testing.provider_vectors import (
     cohere_embeddings,
@@ -56,12 +56,12 @@ def _cohere(request: Received, body: dict[str, Any]) -> Reply:
     asked = _user_texts(body)
     text = _answer(request, asked)
     said: Said = {"prompt": " ".join(asked)}
-    schema = (body.get("response_format") or {}).get("json_schema")
+    promised = next(cohere_words.text_promises(body), None)
     if body.get("tools") and body.get("tool_choice") == "REQUIRED":
         function = body["tools"][0]["function"]
         said["tool_calls"] = [(function["name"], sample(function.get("parameters", {}), text))]
-    elif schema is not None:
-        said["json"] = sample(schema, text)
+    elif promised:
+        said["json"] = sample(promised.schema, text)
     plain = None if {"tool_calls", "json"} & said.keys() else text
     if not body.get("stream"):
         return cohere_message(plain, **said)
@@ -70,8 +70,11 @@ def _cohere(request: Received, body: dict[str, Any]) -> Reply:
 
 def _cohere_v1(request: Received, body: dict[str, Any]) -> Reply:
     asked = str(body.get("message", ""))
+    text = _answer(request, [asked])
+    if promised := next(cohere_words.text_promises(body), None):
+        text = spelled(sample(promised.schema, text))
     make = cohere_v1_stream if body.get("stream") else cohere_v1_message
-    return make(_answer(request, [asked]), prompt=asked)
+    return make(text, prompt=asked)
 
 
 def _gemini_batch(request: Received, body: dict[str, Any]) -> Reply:

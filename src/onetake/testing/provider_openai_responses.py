@@ -81,14 +81,6 @@ def _typed_event(data: dict[str, Any]) -> bytes:
 def _response(text: str | None, reasoning: str, commentary: str, said: Said, status: str = "") -> dict[str, Any]:
     output = _output(text, reasoning, commentary, said)
     reason = said.get("finish")
-    asked, answered = tokens(said.get("prompt", "")), tokens(json.dumps(output))
-    usage = {
-        "input_tokens": asked,
-        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
-        "output_tokens": answered,
-        "output_tokens_details": {"reasoning_tokens": tokens(reasoning) if reasoning else 0},
-        "total_tokens": asked + answered,
-    }
     status = status or ("incomplete" if reason in _REASONS else "completed")
     return {
         "id": f"resp_{token(48)}",
@@ -107,7 +99,19 @@ def _response(text: str | None, reasoning: str, commentary: str, said: Said, sta
         "tool_choice": "auto",
         "tools": [],
         "top_p": 1.0,
-        "usage": None if status in ("queued", "in_progress") else usage | dict(said.get("usage", {})),
+        "usage": None if status in ("queued", "in_progress") else _usage(output, reasoning, said),
+    }
+
+
+def _usage(output: list[dict[str, Any]], reasoning: str, said: Said) -> dict[str, Any]:
+    asked, answered = tokens(said.get("prompt", "")), tokens(json.dumps(output))
+    return {
+        "input_tokens": asked,
+        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+        "output_tokens": answered,
+        "output_tokens_details": {"reasoning_tokens": tokens(reasoning) if reasoning else 0},
+        "total_tokens": asked + answered,
+        **said.get("usage", {}),
     }
 
 

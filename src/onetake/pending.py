@@ -1,0 +1,157 @@
+"""A test's entries while they wait aside: into the cassette they go when the test has passed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from itertools import count
+
+from onetake import forking
+from onetake.errors import FormatError, StoreError
+from onetake.format import load_entry
+from onetake.model import Entry
+from onetake.stores import Store
+from onetake.stores.naming import Slot
+from onetake.writing import move, schema_side, write
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """An entry in the pending store, and how it goes into the cassette."""
+
+    entry: Entry
+    side: Mapping[str, bytes]
+    over: bool
+
+
+class Pending:
+    """What waits for one test: its own entries, those of its child processes, and what an earlier run of it left.
+
+    Args:
+        store: The pending store.
+        resume: True lets what an earlier run left there answer.
+    """
+
+    def __init__(self, store: Store, *, resume: bool) -> None:
+        self.store = store
+        self._left_over: dict[tuple[str, int], Entry] = {}
+        self._in_the_way: set[Slot] = set()
+        """What lay there when the session began, readable or not; a new entry takes its place."""
+        self._waiting: dict[tuple[str, int], _Waiting] = {}
+        self._lock = forking.Lock()
+        if resume:
+            self._look()
+
+    def slots(self) -> list[Slot]:
+        """Return what the entries that wait are found by."""
+        with self._lock:
+            return [(key[:16], ordinal) for key, ordinal in self._waiting]
+
+    def holds(self, key: str, ordinal: int) -> bool:
+        """Tell whether this session's own entry waits here."""
+        return (key, ordinal) in self._waiting
+
+    def left_over(self, key: str, ordinal: int) -> Entry | None:
+        """Return what an earlier, failed run left for a request."""
+        return self._left_over.get((key, ordinal))
+
+    def resume(self, entry: Entry, *, over: bool) -> None:
+        """Take what an earlier run left as recorded by this one.
+
+        Args:
+            entry: What `left_over` returned.
+            over: True where the cassette has one in its place.
+        """
+        with self._lock:
+            self._waiting[entry.key, entry.ordinal] = _Waiting(entry, schema_side(self.store, entry), over)
+
+    def add(self, entry: Entry, side: Mapping[str, bytes]) -> bool:
+        """Write an entry that goes into the cassette beside others; False if its ordinal is taken."""
+        over = (entry.key[:16], entry.ordinal) in self._in_the_way
+        if not write(self.store, entry, side, over=over):
+            return False
+        with self._lock:
+            self._left_over.pop((entry.key, entry.ordinal), None)
+            self._waiting[entry.key, entry.ordinal] = _Waiting(entry, side, over=False)
+        return True
+
+    def put(self, entry: Entry, side: Mapping[str, bytes]) -> None:
+        """Write an entry that goes into the cassette over the one in its place. Raises as `write` does."""
+        write(self.store, entry, side, over=True)
+        with self._lock:
+            self._waiting[entry.key, entry.ordinal] = _Waiting(entry, side, over=True)
+
+    def take_over(self, test: str, before: Collection[Slot], stored: Collection[Slot]) -> list[Entry]:
+        """Take what this session's child processes put here as written by this session.
+
+        Args:
+            test: The session's test. What another one put here, in a process of its own, waits for that one to pass.
+            before: What the cassette held when the session began: a child's entry in such a place is meant to replace
+                what is there. In any other the one that is stored first stays, whoever wrote it.
+            stored: What the cassette holds now.
+
+        Returns:
+            The entries, each under the first ordinal that is free where it replaces none.
+
+        Raises:
+            StoreError: One cannot be read; nothing was taken.
+        """
+        with self._lock:
+            known = self._in_the_way | {(key[:16], ordinal) for key, ordinal in self._waiting}
+            new = [slot for name, ordinal in sorted(self.store.names()) if (slot := (name[:16], ordinal)) not in known]
+            found = [(slot, self._read(slot)) for slot in new]
+            own = [(slot, entry) for slot, entry in found if entry.provenance.get("test", "") == test]
+            return [self._taken_over(slot, entry, before, stored) for slot, entry in own]
+
+    def promote(self, store: Store) -> list[Entry]:
+        """Move what waits into the cassette; returns the entries as they are there now.
+
+        Args:
+            store: The cassette's.
+        """
+        done = []
+        for (key, ordinal), waiting in list(self._waiting.items()):
+            entry = waiting.entry
+            while not write(store, entry, waiting.side, over=waiting.over):
+                entry = replace(entry, ordinal=entry.ordinal + 1)
+            self.store.delete(key, ordinal)
+            with self._lock:
+                del self._waiting[key, ordinal]
+            done.append(entry)
+        return done
+
+    def retire(self, touched: Collection[Slot], trash: Store) -> None:
+        """Move to the trash what an earlier run left and nobody asked for.
+
+        Args:
+            touched: What was asked for or written.
+            trash: Where it goes, with its sidecars.
+        """
+        for left in list(self._left_over.values()):
+            if (left.key[:16], left.ordinal) not in touched:
+                move(self.store, trash, left)
+
+    def _look(self) -> None:
+        """Read what an earlier, failed run left, and list all that is there; what cannot be read answers nothing."""
+        for name, ordinal in self.store.names():
+            self._in_the_way.add((name[:16], ordinal))
+            try:
+                entry = self._read((name, ordinal))
+            except StoreError:
+                continue
+            self._left_over[entry.key, entry.ordinal] = entry
+
+    def _read(self, slot: Slot) -> Entry:
+        try:
+            return load_entry(self.store.get(*slot) or b"", self.store.get_side)
+        except (FormatError, StoreError) as error:
+            raise StoreError(f"{self.store.locate(*slot)}: waits for its test and cannot be read: {error}") from error
+
+    def _taken_over(self, slot: Slot, entry: Entry, before: Collection[Slot], stored: Collection[Slot]) -> Entry:
+        over = slot in before
+        if not over:
+            others = {one.entry.ordinal for (key, _), one in self._waiting.items() if key == entry.key}
+            taken = others | {ordinal for name, ordinal in stored if name == entry.key[:16]}
+            entry = replace(entry, ordinal=next(number for number in count() if number not in taken))
+        self._waiting[entry.key, slot[1]] = _Waiting(entry, schema_side(self.store, entry), over)
+        return entry

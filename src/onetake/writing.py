@@ -1,0 +1,107 @@
+"""The one way to disk for every entry, pending, promoted or rejected: here all bytes are looked over for secrets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+from urllib.parse import unquote
+
+from onetake import dialects, picking
+from onetake.format import dump_entry
+from onetake.key import Keyer
+from onetake.model import Entry
+from onetake.scrub.scanning import scan
+from onetake.stores import Store
+from onetake.stores.naming import label
+
+
+class SecretLeftError(ValueError):
+    """Bytes that were about to be written still hold a secret; `args[0]` are the findings, never the secret itself."""
+
+
+def write(store: Store, entry: Entry, side: Mapping[str, bytes], *, over: bool) -> bool:
+    """Write an entry, and before it its sidecars, so that no entry ever names one that is not there yet.
+
+    Args:
+        store: Where to.
+        entry: The scrubbed entry.
+        side: Sidecars besides those of the entry's own bodies, by name.
+        over: True writes it in the place of the one that has its key and ordinal.
+
+    Returns:
+        False if the ordinal is taken.
+
+    Raises:
+        SecretLeftError: The last look over all bytes found a secret; nothing was written.
+        StoreError: The store could not write.
+    """
+    data, own = dump_entry(entry)
+    # A small binary body is in the file as base64, in which what it holds does not show.
+    bodies = [body for body in (entry.request.body, entry.response.body) if _is_binary(body)]
+    findings = [finding for content in dict.fromkeys((data, *own.values(), *bodies)) for finding in scan(content)]
+    if findings:
+        raise SecretLeftError(findings)
+    for name, content in {**side, **own}.items():
+        store.add_side(name, content)
+    if over:
+        store.replace(entry.key, entry.ordinal, data, decoration(entry))
+        return True
+    return store.add(entry.key, entry.ordinal, data, decoration(entry))
+
+
+def move(store: Store, trash: Store, entry: Entry) -> None:
+    """Move an entry as it is, with its sidecars, not over one that was moved before it.
+
+    Args:
+        store: Where it is.
+        trash: Where it goes; under the first ordinal that is free there.
+        entry: What was read there.
+    """
+    data, sides = dump_entry(entry)
+    stored = store.get(entry.key, entry.ordinal)
+    for name, content in {**sides, **schema_side(store, entry)}.items():
+        trash.add_side(name, content)
+    ordinal = entry.ordinal
+    while not trash.add(entry.key, ordinal, stored or data, decoration(entry)):
+        ordinal += 1
+    store.delete(entry.key, entry.ordinal)
+
+
+def schema_side(store: Store, entry: Entry) -> dict[str, bytes]:
+    """Return the sidecar of an entry's contract, by name, where the store has it."""
+    name = f"_schemas/{entry.contract.schema}.json" if entry.contract else ""
+    data = store.get_side(name) if name else None
+    return {name: data} if data is not None else {}
+
+
+def decoration(entry: Entry) -> str:
+    """Return the words of a file name that are for eyes only: operation and model of the keyed request."""
+    request = entry.request
+    dialect = dialects.find(request.method, request.url)
+    if dialect is None:
+        return label(request.method.lower(), "")
+    keyer, days = Keyer.from_spec(entry.key_spec.rules)
+    keyed = keyer.parts(request, days)
+    # Not what the dialect reads in the request as it came: a model that the key ignores must not show in the name.
+    model = picking.text(picking.mapping(keyed["body"].get("json")).get("model"))
+    return label(dialect.operation, model or _keyed_elsewhere(keyed, dialect.model_asked(request) or ""))
+
+
+def _keyed_elsewhere(keyed: Mapping[str, Any], model: str) -> str:
+    """Return the model that a dialect reads where the key holds it: in the path, or as a form's field; else nothing."""
+    # A deployment, which may be several parts of the path, or one with a verb behind it; a function is its own model.
+    if model and re.search(f"(?:^|/){re.escape(model)}(?:$|[/:])", unquote(keyed["path"])):
+        return model
+    parts = picking.mappings(keyed["body"].get("parts"))
+    digest = sha256(model.encode("utf-8", "surrogatepass")).hexdigest()
+    return model if any(part["name"] == "model" and part["sha256"] == digest for part in parts) else ""
+
+
+def _is_binary(body: bytes) -> bool:
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return True
+    return False
