@@ -48,7 +48,7 @@ MODEL_HOSTS: tuple[tuple[str, tuple[str, ...]], ...] = (
 _MODELS = re.compile(
     "|".join(re.escape(host).replace(r"\*", "[^/:]+") for _, hosts in MODEL_HOSTS for host in hosts),
 )
-_REQUEST_LINE = re.compile(rb"([A-Z]{3,10}) (\S{1,8000}) HTTP/1\.[01](?=[\r\n])")
+_REQUEST_LINE = re.compile(rb"[\r\n]*([A-Z]{3,10}) (\S{1,8000}) HTTP/1\.[01](?=[\r\n])")
 _URL = re.compile(r"(?P<scheme>\w+)://(?:[^/?#@]*@)?(?P<host>\[[^\]]+\]|[^/?#:]*)(?::(?P<port>\d+))?(?P<target>[^#]*)")
 _PORTS = {"http": 80, "https": 443}
 

@@ -57,8 +57,8 @@ def _source(frame: FrameType) -> ast.Module | None:
     lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)
     try:
         return ast.parse("".join(lines)) if lines else None
-    except (SyntaxError, ValueError):
-        return None
+    except (SyntaxError, ValueError, RecursionError, SystemError):
+        return None  # the last of these is Python 3.11's, of a parser that is asked deep in the stack
 
 
 def _around(tree: ast.AST, line: int) -> list[ast.AST]:
