@@ -11,8 +11,8 @@ import time
 
 import pytest
 
-from onetake.child_book import ChildBook, Unheard
-from onetake.errors import ContractError, InteractionNotFound, NotStored
+from onetake.child_book import ChildBook
+from onetake.errors import ChildError, ContractError, InteractionNotFound, NotStored
 from onetake.ledger import Ledger
 from onetake.model import Response
 
@@ -129,7 +129,7 @@ def test_a_line_that_cannot_be_read_is_a_refusal_that_names_the_file_and_the_oth
     child.tell(two := InteractionNotFound("why", "two"))
     child.settled([two])
     told, settled = parent.told()
-    assert [type(one) for one in told] == [InteractionNotFound, Unheard, InteractionNotFound]
+    assert [type(one) for one in told] == [InteractionNotFound, ChildError, InteractionNotFound]
     assert [one.args[1] for one in (told[0], told[2], *settled)] == ["one", "two", "two"]
     assert str(told[1]).startswith(f"a child process of this session said something that cannot be read: {file}")
 

@@ -77,6 +77,27 @@ def test_without_its_decoder_an_encoding_stays(name, monkeypatch):
     assert undo(PACKED["gzip"], "gzip") == TEXT
 
 
+@pytest.mark.parametrize(
+    ("encoding", "known"),
+    [
+        ("gzip", True),
+        ("Deflate, br", True),
+        ("zstd", True),
+        ("identity", True),
+        ("x-own", False),
+        ("gzip, x-own", False),
+    ],
+)
+def test_which_codings_can_be_undone(encoding, known):
+    assert codings.knows(encoding) is known
+
+
+@pytest.mark.parametrize(("name", "module"), [("br", "brotli"), ("zstd", "zstandard")])
+def test_a_coding_is_not_known_without_its_decoder(name, module, monkeypatch):
+    monkeypatch.setitem(sys.modules, module, None)
+    assert (codings.knows(name), codings.knows("gzip")) == (False, True)
+
+
 @pytest.mark.parametrize("pack", [gzip.compress, zlib.compress, brotli.compress, zstandard.ZstdCompressor().compress])
 def test_a_bomb_is_not_decoded(pack, monkeypatch):
     monkeypatch.setattr(codings, "MAX_BYTES", 1_000_000)

@@ -6,6 +6,7 @@ import pytest
 
 from onetake import errors
 from onetake.errors import (
+    ChildError,
     ContractError,
     InteractionNotFound,
     NetworkRefusal,
@@ -25,8 +26,10 @@ REFUSALS = [
     NotStored("POST https://x", "disk full", RESPONSE),
 ]
 NETWORK = NetworkRefusal("a connection to db.example.com:5432", "psycopg", "cassettes/a", "name it\nor not")
+CHILD = ChildError(".onetake/children/a/1", "a line in it is damaged")
 ORDINARY = [kind("what is wrong") for kind in (errors.UsageError, errors.StoreError, errors.FormatError)]
 ORDINARY.append(errors.AdapterError("what is wrong"))
+EVERY = [*REFUSALS, NETWORK, CHILD, *ORDINARY, *(refusal.as_exception() for refusal in REFUSALS)]
 
 
 def every_kind(kind):
@@ -34,13 +37,12 @@ def every_kind(kind):
 
 
 def test_every_kind_is_tried_here():
-    tried = {
-        type(error) for error in [*REFUSALS, NETWORK, *ORDINARY, *(refusal.as_exception() for refusal in REFUSALS)]
-    }
-    assert every_kind(OnetakeError) - tried == {OnetakeError, Refusal}
+    assert every_kind(OnetakeError) - {type(error) for error in EVERY} == {OnetakeError, Refusal}
 
 
-@pytest.mark.parametrize("error", [*REFUSALS, NETWORK, *ORDINARY, *(r.as_exception() for r in REFUSALS)], ids=repr)
+@pytest.mark.parametrize(
+    "error", [*REFUSALS, NETWORK, CHILD, *ORDINARY, *(r.as_exception() for r in REFUSALS)], ids=repr
+)
 def test_every_error_pickles_with_all_its_parts(error):
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), again.args, str(again)) == (type(error), error.args, str(error))

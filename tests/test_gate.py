@@ -1,3 +1,4 @@
+import gzip
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -299,6 +300,35 @@ def test_a_response_without_any_answer_satisfies_no_contract():
     page = Response(200, (("content-type", "text/html"),), b"<p>please log in</p>")
     for response in (empty, page):
         assert verdict(OpenAI.request(), response, LABELS) == "reject:violation"
+
+
+def _packed(response, encoding="gzip", pack=gzip.compress):
+    return replace(response, headers=(*response.headers, ("content-encoding", encoding)), body=pack(response.body))
+
+
+def test_an_answer_that_is_still_encoded_is_judged_by_its_content():
+    assert verdict(OpenAI.request(), _packed(OpenAI.said(RIGHT)), LABELS) == "good"
+    assert verdict(OpenAI.request(), _packed(OpenAI.said(WRONG)), LABELS) == "reject:violation"
+    assert verdict(OpenAI.request(), _packed(Response(200, (JSON,), b"{NaN}"))) == "reject:json"
+    assert verdict(OpenAI.request(), _packed(Response(200, (JSON,), b'{"error": {"message": "busy"}}'))) == "pass:error"
+    assert verdict(OpenAI.request(), _packed(Response(200, (SSE,), b'data: {"choices": [{"index": 0}]}\n\n'))) == (
+        "reject:cut"
+    )
+
+
+def test_what_is_not_encoded_as_it_says_is_judged_as_it_is():
+    assert verdict(OpenAI.request(), _packed(OpenAI.said(RIGHT), pack=bytes)) == "good"
+    assert verdict(OpenAI.request(), _packed(OpenAI.said(RIGHT), pack=lambda body: gzip.compress(body)[:-9])) == (
+        "reject:json"
+    )
+
+
+def test_of_a_coding_that_cannot_be_undone_nothing_is_judged_and_no_contract_is_satisfied():
+    secret = _packed(OpenAI.said(RIGHT), "x-own", lambda body: body[::-1])
+    assert verdict(OpenAI.request(), secret) == "good"
+    assert verdict(OpenAI.request(), replace(secret, cut=Cut.PROVIDER)) == "reject:cut"
+    name, found = judge(OpenAI.request(), secret, LABELS)
+    assert (name, found.violations[0].found) == ("reject:violation", "a content-encoding that cannot be undone here")
 
 
 def test_calls_of_no_known_api_are_counted_as_unjudged_under_a_contract():

@@ -1,8 +1,12 @@
+import gzip
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from onetake import interactions
 from onetake.contract import Contract
+from onetake.errors import ContractError
 from onetake.key import Keyer
 from onetake.model import KeySpec, Request, Response, Violation
 from onetake.scrub.scanning import Finding
@@ -84,6 +88,30 @@ def test_the_secret_of_the_request_is_gone_from_the_answer_and_the_served_model(
     body = direct.said("you are local-password-1234").body.replace(b"gpt-5-2026", b"for-local-password-1234")
     entry = judged(direct, asked, Response(200, (("content-type", "application/json"),), body))
     assert "local-password-1234" not in str(entry)
+
+
+def _packed(response):
+    headers = (*response.headers, ("content-encoding", "gzip"))
+    return replace(response, headers=headers, body=gzip.compress(response.body))
+
+
+def test_the_answer_of_what_is_still_encoded_is_that_of_its_content(direct):
+    asked, response = direct.chat("q"), _packed(direct.said("hello"))
+    entry = judged(direct, asked, response)
+    assert (entry.response, entry.scrubbed) == (response, ())
+    assert (entry.answer.choices[0].text, entry.provenance["model_served"]) == ("hello", "gpt-5-2026")
+
+
+@pytest.mark.parametrize("secret", [SECRET, "local-password-1234"], ids=["by its shape", "of the request"])
+def test_a_secret_that_is_still_encoded_refuses_the_entry(direct, secret):
+    talk = direct()
+    step = talk.ask(direct.chat("q", headers=(("authorization", "Bearer local-password-1234"),)))
+    with pytest.raises(ContractError):
+        talk.answer(step, _packed(direct.said(f"you are {secret}")))
+    (reject,) = talk.entries(talk.rejects)
+    assert (talk.entries(), reject.verdict) == ([], "reject:secret")
+    assert secret not in str(reject)
+    assert reject.violations[0].path.startswith("response.body$.choices[0]")
 
 
 def test_an_answer_without_a_dialect_has_no_answer_and_is_unjudged(direct):

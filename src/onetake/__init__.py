@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from onetake.adapters.function import recorded as recorded
     from onetake.contract import Contract as Contract
     from onetake.errors import AdapterError as AdapterError
+    from onetake.errors import ChildError as ChildError
     from onetake.errors import ContractError as ContractError
     from onetake.errors import FormatError as FormatError
     from onetake.errors import InteractionNotFound as InteractionNotFound
@@ -32,6 +33,7 @@ _WHERE = {
     **dict.fromkeys(
         (
             "AdapterError",
+            "ChildError",
             "ContractError",
             "FormatError",
             "InteractionNotFound",

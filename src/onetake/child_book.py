@@ -12,28 +12,12 @@ from pathlib import Path
 
 from onetake import forking
 from onetake.aside import hide
-from onetake.errors import NotStored, Refusal
+from onetake.errors import ChildError, NotStored, Refusal
 
 _SUFFIX = ".told"
 _TRIES = 3
 _LEFT_BEHIND_S = 7 * 24 * 3600.0
 """Seconds after which what a killed run left is nobody's any more; no session is open for so long."""
-
-
-class Unheard(Refusal, Exception):
-    """A child process said something that cannot be read, so nobody knows what it was refused.
-
-    Args:
-        place: The file.
-        why: What is wrong with it.
-    """
-
-    def __init__(self, place: str, why: str) -> None:
-        super().__init__(place, why)
-
-    def __str__(self) -> str:
-        place, why = self.args
-        return f"a child process of this session said something that cannot be read: {place}\n  {why}"
 
 
 class ChildBook:
@@ -104,7 +88,7 @@ class ChildBook:
     def told(self) -> tuple[list[Refusal], list[Refusal]]:
         """Return what children wrote since this was last asked: refusals, and those of all that are settled.
 
-        What cannot be read counts as a refusal that nobody knows, an `Unheard`.
+        What cannot be read counts as a refusal that nobody knows, an `ChildError`.
         """
         told: list[Refusal] = []
         settled: list[Refusal] = []
@@ -113,7 +97,7 @@ class ChildBook:
             new, done = self._heard(file)
             told += new
             settled += done
-            if any(isinstance(one, Unheard) for one in new):
+            if any(isinstance(one, ChildError) for one in new):
                 self._unread.add(file.name)
         return told, settled
 
@@ -130,7 +114,7 @@ class ChildBook:
                     # None where the line that told it could not be written.
                     settled += [one] if (one := found.get(int(number))) else []
                 case _:
-                    told.append(Unheard(file.as_posix(), "a line in it is damaged"))
+                    told.append(ChildError(file.as_posix(), "a line in it is damaged"))
         return told, settled
 
     def remove(self) -> None:
@@ -203,8 +187,8 @@ def _refusal(data: bytes, file: Path) -> Refusal:
         refusal = pickle.loads(base64.b64decode(data, validate=True))
         str(refusal)  # that of another onetake may be made of other parts
     except Exception as error:  # noqa: BLE001 - damaged bytes may raise anything
-        return Unheard(file.as_posix(), f"a refusal in it is damaged, or of another onetake: {type(error).__name__}")
-    return refusal if isinstance(refusal, Refusal) else Unheard(file.as_posix(), "what is in it is no refusal")
+        return ChildError(file.as_posix(), f"a refusal in it is damaged, or of another onetake: {type(error).__name__}")
+    return refusal if isinstance(refusal, Refusal) else ChildError(file.as_posix(), "what is in it is no refusal")
 
 
 def _sweep(folder: Path) -> None:

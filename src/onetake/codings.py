@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from importlib.util import find_spec
 from typing import Protocol
 
 MAX_BYTES = 256 * 1024 * 1024
@@ -48,6 +49,16 @@ def undo(body: bytes, encoding: str) -> bytes | None:
     except (KeyError, ImportError, _NotSoEncodedError):
         return None
     return body
+
+
+def knows(encoding: str) -> bool:
+    """Tell whether `undo` has a decoder for each name of a content-encoding.
+
+    Args:
+        encoding: As `undo` takes it.
+    """
+    names = [name for part in encoding.lower().split(",") if (name := part.strip()) not in ("", "identity")]
+    return all(name in _DECODERS and find_spec(_MODULES.get(name, "zlib")) for name in names)
 
 
 def _join(pieces: Iterable[bytes]) -> bytes:
@@ -117,3 +128,4 @@ _DECODERS: dict[str, Callable[[bytes], Iterator[bytes]]] = {
     "br": _brotli,
     "zstd": _zstd,
 }
+_MODULES = {"br": "brotli", "zstd": "zstandard"}

@@ -109,6 +109,8 @@ class Engine:
         """
         if self.closed:
             raise self.refuse(self._misses.closed(request))
+        if misses.is_web_socket(request):
+            raise self.refuse(self._misses.web_socket(request))
         ask = self._same if self.policy.repeats is Repeats.SAME else self._next
         step = None
         if contracts is not None:

@@ -10,7 +10,8 @@
         ├── UnreadableEntry                 the entry is there and cannot be read
         ├── ContractError                   the answer is not what the contract asks for
         ├── NotStored                       the answer came and could not be judged or written
-        └── NetworkRefusal   (also ConnectionRefusedError)   a connection that a sealed session does not open
+        ├── NetworkRefusal   (also ConnectionRefusedError)   a connection that a sealed session does not open
+        └── ChildError       (also Exception)   a child process said something that cannot be read
 
 A refusal stands outside `Exception`, as pytest's own outcomes do: SDKs retry and rename every `Exception` (anthropic
 3 attempts, openai 2.x "Connection error."). A `NetworkRefusal` is the one exception: it concerns what is no model call,
@@ -212,6 +213,22 @@ class NetworkRefusal(Refusal, ConnectionRefusedError):
         if remedy:
             lines.append("  to mend it: " + remedy.replace("\n", "\n    "))
         return "\n".join(lines)
+
+
+class ChildError(Refusal, Exception):
+    """A child process of a session said something that cannot be read, so nobody knows what was refused there.
+
+    Args:
+        place: The file.
+        why: What is wrong with it.
+    """
+
+    def __init__(self, place: str, why: str) -> None:
+        super().__init__(place, why)
+
+    def __str__(self) -> str:
+        place, why = self.args
+        return f"a child process of this session said something that cannot be read: {place}\n  {why}"
 
 
 class InteractionNotFoundAsException(InteractionNotFound, Exception):

@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from onetake import dialects, strictjson
+from onetake import codings, dialects, strictjson
 from onetake.contract import Contract, violations_as_written
 from onetake.contract.violations import no_json
 from onetake.dialects import Dialect, Promise, Reading
@@ -72,7 +72,7 @@ def judge(
 
     Args:
         request: The request that it answers.
-        response: The response, content-decoded.
+        response: The response as it is to be stored; one that is still content-encoded is judged by what it decodes to.
         contracts: What the answer must satisfy; the first that selects a part of the answer judges it.
         keep: Kinds of bad answers that are wanted: `violation`, `length`, `refusal`, `cut`, `status:429`, `status:4xx`.
         root: Where relative paths of watched files count from.
@@ -84,20 +84,44 @@ def judge(
     dialect = dialects.find(request.method, request.url)
     if not 200 <= response.status < 300:
         return _judge_status(response, keep, dialect)
-    reading = dialect.read(request, response) if dialect else Reading()
+    content = content_of(response)
+    reading = dialect.read(request, content) if dialect and content else Reading()
     if reading.error is not None:  # before anything else: an SDK closes the stream at an error event
         return Judgement(Kind.PASS, "error", reading, dialect)
     if response.cut is Cut.LEFT:
         return Judgement(Kind.LEFT, str(len(response.body)), dialect=dialect)
     if response.cut is Cut.PROVIDER or not reading.terminal:
         return _bad("cut", keep, reading, dialect)
-    if broken := _broken_json(response, dialect, reading):
+    if content and (broken := _broken_json(content, dialect, reading)):
         return _bad("json", keep, reading, dialect, (broken,))
     if dialect is None or reading.answer is None:
         if dialect and contracts and request.method != "CALL":  # the bytes of a function hold no answer
-            return _bad("violation", keep, reading, dialect, (Violation("$", "an answer of the model", "none"),))
+            found = "none" if content else "a content-encoding that cannot be undone here"
+            return _bad("violation", keep, reading, dialect, (Violation("$", "an answer of the model", found),))
         return Judgement(Kind.GOOD, reading=reading, dialect=dialect, unjudged=bool(contracts))
     return _judge_answer(request, dialect, reading, reading.answer, contracts, keep, root)
+
+
+def content_of(response: Response) -> Response | None:
+    """Return a response as its content reads: without the content-encoding that a client left on it.
+
+    Args:
+        response: As it is stored.
+
+    Returns:
+        The response itself where nothing is encoded, or the bytes are not so encoded as it says; None where the coding
+        is unknown or its decoder (`brotli`, `zstandard`) is not installed.
+    """
+    encoding = ", ".join(value for name, value in response.headers if name.lower() == "content-encoding")
+    if not encoding or not response.body:
+        return response
+    if not codings.knows(encoding):
+        return None
+    body = codings.undo(response.body, encoding)
+    if body is None:
+        return response
+    headers = tuple(pair for pair in response.headers if pair[0].lower() not in ("content-encoding", "content-length"))
+    return replace(response, headers=headers, body=body)
 
 
 def keeps(keep: Sequence[str], reason: str) -> bool:

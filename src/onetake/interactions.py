@@ -11,7 +11,7 @@ from typing import Any
 
 from onetake.contract import Contract
 from onetake.errors import FormatError
-from onetake.gate import Judgement
+from onetake.gate import Judgement, content_of
 from onetake.key import RECIPE, Keyer
 from onetake.model import Entry, KeySpec, Request, Response, Violation, header
 from onetake.provenance import provenance, sdk_of
@@ -24,11 +24,15 @@ def entry_of(call: Live, response: Response, judgement: Judgement, policy: Polic
     """Make the entry of a live call: scrubbed, keyed by its scrubbed request, with where it came from.
 
     Asks the clock and git. The answer is read from the scrubbed response, so that what a reviewer sees is what the
-    file holds.
+    file holds; from one that is still content-encoded, whose bytes stay as they are, from its scrubbed content.
     """
     asked, dialect = call.asked, judgement.dialect
     scrubbed = asked.scrubbing.response(response)
-    reading = dialect.read(asked.scrubbed, scrubbed) if dialect and judgement.reading.answer else judgement.reading
+    spans = asked.scrubbing.spans
+    reading = judgement.reading
+    if dialect and reading.answer and (content := content_of(response)):
+        content = scrubbed if content is response else asked.scrubbing.response(content)
+        reading = dialect.read(asked.scrubbed, content)
     return Entry(
         verdict=judgement.verdict,
         request=asked.scrubbed,
@@ -50,8 +54,25 @@ def entry_of(call: Live, response: Response, judgement: Judgement, policy: Polic
         answer=reading.answer,
         violations=_scrubbed_violations(judgement.violations, call),
         metrics=_metrics(call, judgement),
-        scrubbed=asked.scrubbing.spans,
+        scrubbed=spans,
     )
+
+
+def hidden_secrets(call: Live, response: Response) -> list[Finding]:
+    """List the secrets in the content of a response that is still content-encoded: there they cannot be scrubbed.
+
+    Args:
+        call: The call, its response scrubbed.
+        response: What came.
+    """
+    content = content_of(response)
+    if content is None or content is response:
+        return []
+    scrubbing = call.asked.scrubbing
+    if scrubbing.response(content).body == content.body:
+        return []
+    places = [where for where in scrubbing.spans if where.startswith("response.body")]
+    return [Finding("secret in a content-encoding", where, None) for where in places]
 
 
 def is_proved(entry: Entry, asked: Asked, ordinal: int, keyer: Keyer) -> bool:

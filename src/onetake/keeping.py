@@ -76,6 +76,8 @@ class Keeper:
         entry = interactions.entry_of(call, response, judgement, self._policy)
         added_first = None
         try:
+            if hidden := interactions.hidden_secrets(call, response):
+                raise SecretLeftError(hidden)
             if judgement.kind is Kind.REJECT:
                 self._reject(entry, call, raising=raising)
                 return response

@@ -15,7 +15,7 @@ from onetake.errors import FormatError, InteractionNotFound, StoreError, Unreada
 from onetake.explain import Candidate
 from onetake.key import Keyer
 from onetake.lookup import Looked
-from onetake.model import Entry, Mode, Request
+from onetake.model import Entry, Mode, Request, header
 from onetake.printable import one_line
 from onetake.steps import Asked, Policy
 
@@ -58,6 +58,16 @@ class Misses:
             "",
             "",
             "wait for every call, task and thread before the session's block ends",
+        )
+
+    def web_socket(self, request: Request) -> InteractionNotFound:
+        """Make the refusal of a web socket, in every mode: live it would go by unseen, and nothing can replay it."""
+        return InteractionNotFound(
+            "a web socket cannot be recorded",
+            line_of(request, self._policy),
+            "",
+            "",
+            "leave it out of the session (`ignore`), or record a function of your own around it",
         )
 
     def unreachable(self, error: StoreError) -> UnreadableEntry:
@@ -151,6 +161,12 @@ def asked_line(asked: Asked) -> str:
 def line_of(request: Request, policy: Policy) -> str:
     """Return any request, as it left its client, in one printable line, without its secrets."""
     return _line(policy.scrubber.begin().request(request))
+
+
+def is_web_socket(request: Request) -> bool:
+    """Tell whether a request opens a web socket: by its scheme, or as an upgrade of HTTP/1.1."""
+    upgrade = header(request.headers, "upgrade") or ""
+    return request.url.partition(":")[0].lower() in ("ws", "wss") or "websocket" in upgrade.lower()
 
 
 def in_pool_worker() -> bool:

@@ -6,7 +6,7 @@ import sys
 from contextlib import suppress
 from threading import Thread
 
-from onetake import forking
+from onetake import forking, gate, misses
 from onetake.engine import Engine
 from onetake.errors import OnetakeError, Refusal
 from onetake.model import Response
@@ -49,7 +49,8 @@ class Passage:
             ending: How the reading ended. An interrupted body is kept only if it was complete by then.
 
         Raises:
-            Refusal: The answer is a reject, or could not be written; not where another error is on its way.
+            Refusal: The answer is a reject, or could not be written; not where another error is on its way, such as the
+                client's own about an encoding that it cannot undo.
         """
         if ending is Ending.INTERRUPTED and not self._watch.complete:
             self.drop()
@@ -58,7 +59,7 @@ class Passage:
         try:
             self.came = self._watch.finish(ending)
             judged = self._engine.judge(self._call, self.came)
-            raising = ending not in (Ending.FAILED, Ending.INTERRUPTED)
+            raising = ending not in (Ending.FAILED, Ending.INTERRUPTED) and not self._watch.undecodable
             self.response = self._engine.commit(judged, raising=raising)
         finally:
             self._engine.abandon(self._call)
@@ -71,19 +72,31 @@ class Passage:
     def forget(self) -> None:
         """End the call of a body that nobody holds any more. What had come whole is paid for: it is kept.
 
-        Runs in the garbage collector, which must neither block nor raise; a thread does what may.
+        Of the rest nothing can be judged, so it is not, and that is said. Runs in the garbage collector, which must
+        neither block nor raise; a thread does what may.
         """
-        if self._over or not (self._watch.complete and self._call.is_ours):
+        is_ours = self._call.is_ours and not (self._over or self._call.ended)
+        is_whole = is_ours and self._watch.complete
+        if not is_whole:
             self.drop()
+        if not is_ours:
             return
         try:
-            Thread(target=self._keep_quietly, name="onetake").start()
+            Thread(target=self._keep_quietly if is_whole else self._say_dropped, name="onetake").start()
         except RuntimeError:  # the interpreter is going down
             self.drop()
 
     def _keep_quietly(self) -> None:
         with suppress(Refusal):  # the ledger has it
             self.keep(Ending.LEFT)
+
+    def _say_dropped(self) -> None:
+        judgement = self._engine.judge(self._call, self._watch.finish(Ending.LEFT)).judgement
+        if isinstance(judgement, Exception) or judgement.kind is not gate.Kind.PASS:  # of which nothing is ever written
+            asked = misses.asked_line(self._call.asked)
+            self._engine.ledger.say(
+                f"an answer was dropped unread, so it is not recorded: read it to its end, or close it: {asked}"
+            )
 
     def left(self) -> Ending:
         """Say how a body ends that is closed here and now: left by its caller, or interrupted together with it."""

@@ -39,12 +39,22 @@ class Watch:
             leaves `content-encoding` out.
         undoes: Given a content-coding (`br`), tells whether the client undoes it for its caller. Where it does not, the
             body stays encoded: a replay gives what the first caller got.
+        reads_raw: Asked at the end: tells whether the caller read the body as it lies on the wire, or may have. Then it
+            stays encoded too.
     """
 
     def __init__(
-        self, request: Request, status: int, headers: Headers, undoes: Callable[[str], bool] = lambda coding: True
+        self,
+        request: Request,
+        status: int,
+        headers: Headers,
+        undoes: Callable[[str], bool] = lambda coding: True,
+        reads_raw: Callable[[], bool] = lambda: False,
     ) -> None:
         self._request, self._status, self._headers = request, status, headers
+        self._reads_raw = reads_raw
+        self.undecodable = False
+        """Set by `finish`: the bytes are not in their encoding, so that a client which undoes it for its caller fails."""
         # An error status is no answer, whatever its type says.
         self._dialect = dialects.find(request.method, request.url) if 200 <= status < 300 else None
         self._bodyless = request.method == "HEAD" or status in (204, 304)
@@ -97,7 +107,7 @@ class Watch:
         body, decoded, whole = self._body()
         plain = not self._encoding or bool(decoded)
         stream = plain and self._dialect is not None and framing(self._plain_headers, body) is not None
-        headers = tuple(pair for pair in self._headers if pair[0].lower() != "transfer-encoding")
+        headers = came = tuple(pair for pair in self._headers if pair[0].lower() != "transfer-encoding")
         if decoded:
             headers = _restated(headers, len(body))
         response = Response(self._status, headers, body, decoded)
@@ -108,6 +118,9 @@ class Watch:
             terminal = stream_is_whole and (terminal or any(map(self._dialect.is_terminal, events(response))))
             whole, self._marked = whole and stream_is_whole, terminal
         cut = Cut.NO if terminal or self._bodyless else self._cut(ended, unfinished=not whole)
+        if self._encoding and self._reads_raw():
+            self.undecodable = False
+            return Response(self._status, came, b"".join(self._wire), cut=cut)
         return Response(self._status, headers, body, decoded, cut)
 
     def _look(self, plain: bytes) -> None:
@@ -135,6 +148,7 @@ class Watch:
             return plain, self._encoding, True
         if self._decoder.works:
             return self._decoder.plain, self._encoding, False
+        self.undecodable = self._decoder.garbled
         return wire, "", True
 
     def _cut(self, ended: Ending, *, unfinished: bool) -> Cut:
@@ -158,6 +172,8 @@ class _Decoder:
         found = [_opened(name) if undoes(name) else None for name in names]
         self._steps = [step for step in found if step is not None]
         self.opened = self.works = len(self._steps) == len(found)
+        self.garbled = False
+        """Whether it gave up at bytes that are not so encoded."""
         self._parts: list[bytes] = []
         self._size = 0
 
@@ -174,7 +190,7 @@ class _Decoder:
             try:
                 chunk = step(chunk)
             except error:
-                self.works = False
+                self.works, self.garbled = False, True
                 return b""
         self._parts.append(chunk)
         self._size += len(chunk)

@@ -94,13 +94,23 @@ async def _socket(url):
         return socket.protocol
 
 
-def test_a_web_socket_is_refused_where_nothing_may_be_asked(url, provider, host, session, run):
-    with session("none", hosts=[host]) as opened, opened.expect_refusal():
+@pytest.mark.parametrize("mode", ["once", "new_episodes", "all", "none"])
+def test_a_web_socket_is_refused(mode, url, provider, host, session, run):
+    with session(mode, hosts=[host]) as opened, opened.expect_refusal():
         run(_socket(url.replace("http", "ws")))
-    assert (opened.refusals[0].args[0], provider.count) == ("no interaction is stored for this request", 0)
+    said = str(opened.refusals[0])
+    assert said.startswith("a web socket cannot be recorded: GET ws://127.0.0.1")
+    assert ("`ignore`" in said, "mode=" in said, provider.count, opened.recorded) == (True, False, 0, ())
 
 
-def test_a_web_socket_passes_unwritten_where_calls_are_made(url, provider, session, run):
+def test_a_web_socket_to_a_known_host_is_refused(session, run):
+    with session("once") as opened, opened.expect_refusal():
+        run(_socket("wss://api.openai.com/v1/realtime"))
+    assert opened.refusals[0].args[0] == "a web socket cannot be recorded"
+
+
+@pytest.mark.parametrize("mode", ["once", "none"])
+def test_an_ignored_web_socket_passes(mode, url, provider, session, run):
     async def main():
         from aiohttp import web
 
@@ -119,7 +129,7 @@ def test_a_web_socket_passes_unwritten_where_calls_are_made(url, provider, sessi
         await site.start()
         host = f"127.0.0.1:{site._server.sockets[0].getsockname()[1]}"
         try:
-            with session("once", hosts=[host]) as opened:
+            with session(mode, ignore=[host]) as opened:
                 async with (
                     aiohttp.ClientSession() as client,
                     client.ws_connect(f"ws://{host}/v1/chat/completions") as socket,

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 
+from onetake import codings
 from onetake.testing.adapter_calls import CHAT, refused
 from onetake.testing.provider import openai_chat, openai_stream
 
@@ -156,6 +157,93 @@ def test_br_063_lines_of_a_chunked_body_that_breaks_off_are_no_silent_end(provid
                 b"".join(post(connection, text))
             connection.close()
     assert [entry.verdict for entry in running.rejects] == ["reject:cut"] * 2
+
+
+def _raw_chunks(reply, then):
+    """An answer without its last chunk, but with what is given here, whatever is wrong with it."""
+    raw = b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in reply.pieces)
+    headers = (*reply.headers, ("Transfer-Encoding", "chunked"))
+    return replace(reply, headers=headers, pieces=(raw + then,), framing="close")
+
+
+def _first_event():
+    stream = openai_stream("a b c")
+    return replace(stream, pieces=stream.pieces[:1])
+
+
+READS = {
+    "read": lambda response: response.read(),
+    "by size": lambda response: b"".join(iter(lambda: response.read(7), b"")),
+    "read1": lambda response: b"".join(iter(lambda: response.read1(7), b"")),
+    "lines": b"".join,
+}
+
+
+@pytest.mark.parametrize("way", READS.values(), ids=READS.keys())
+@pytest.mark.parametrize("bad", [b"zz\r\n", b"\r\n", b"1" * 70000 + b"\r\n"], ids=["no size", "empty", "long"])
+def test_a_stream_whose_chunks_the_provider_broke_is_cut_and_no_entry(provider, session, connection, post, way, bad):
+    provider.script([_raw_chunks(_first_event(), bad)] * 2)
+    with session("once") as running:
+        for _ in range(2):
+            with pytest.raises(http.client.HTTPException):
+                way(post(connection, "broken"))
+            connection.close()
+    assert (running.recorded, [entry.verdict for entry in running.rejects]) == ((), ["reject:cut"] * 2)
+
+
+def test_a_kept_stream_whose_chunks_the_provider_broke_raises_again(provider, connection, post, twice):
+    broken = _first_event()
+    provider.script([_raw_chunks(broken, b"zz\r\n")])
+
+    def ask():
+        response, got = post(connection, "broken"), b""
+        with pytest.raises(http.client.IncompleteRead):
+            while True:
+                got += response.read1(7)
+        return got
+
+    first, again, running = twice(ask, keep=["cut"])
+    assert first == again == broken.body
+    assert [entry.verdict for entry in running.recorded] == ["kept:cut"]
+
+
+@pytest.mark.parametrize("then", [b"", b"zz\r\n"], ids=["no last chunk", "no size"])
+def test_lines_of_a_stream_that_is_complete_end_as_they_do_without_us(provider, session, connection, post, then):
+    whole = openai_stream("a b c")
+    provider.script([_raw_chunks(whole, then)] * 2)
+    got = []
+    for mode in ("off", "once", "none"):
+        with session(mode) as running:
+            got.append(b"".join(post(connection, "complete")))
+        connection.close()
+    assert got == [whole.body] * 3
+    assert [entry.verdict for entry in running.entries] == ["good"]
+
+
+@pytest.mark.parametrize("framing", ["length", "chunked", "close"])
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
+def test_an_encoded_answer_is_stored_as_it_came_and_judged_by_its_content(
+    provider, connection, post, twice, framing, encoding
+):
+    packed = openai_chat("packed")
+    provider.script([replace(packed, framing=framing, encoding=encoding)])
+
+    def ask():
+        response = post(connection, "pack it")
+        return response.getheader("content-encoding"), response.read()
+
+    first, again, running = twice(ask)
+    assert first == again
+    assert codings.undo(first[1], first[0]) == packed.body
+    (entry,) = running.recorded
+    assert (entry.verdict, entry.answer.choices[0].text, entry.response.body) == ("good", "packed", first[1])
+
+
+def test_an_encoded_answer_that_is_no_json_is_refused_for_its_content(provider, session, connection, post):
+    provider.script([replace(openai_chat("x"), pieces=(b'{"not": JSON}',), encoding="gzip")])
+    with session("once") as running, running.expect_refusal():
+        raise refused(lambda: post(connection, "one").read())
+    assert "JSON}" in running.rejects[0].violations[0].found
 
 
 def test_br_060_a_kept_short_body_is_as_loud_and_as_silent_as_it_was(provider, connection, post, twice):

@@ -94,6 +94,80 @@ def test_a_response_that_is_dropped_unread_is_no_answer(provider, session, conne
     assert [(entry.verdict, entry.ordinal) for entry in running.recorded] == [("good", 0)]
 
 
+def test_what_is_sent_without_a_length_is_part_of_its_request(provider, session, connection, said):
+    def ask(*pieces):
+        connection.putrequest("POST", CHAT)
+        connection.putheader("Content-Type", "application/json")
+        connection.endheaders()
+        for piece in pieces:
+            connection.send(piece)
+        return connection.getresponse()
+
+    body = json.dumps(BODY).encode()
+    provider.script([openai_chat("live")])
+    with session("once") as running:
+        first = ask(body[:9], body[9:]).read()
+        connection.close()
+    assert [entry.request.body for entry in running.recorded] == [body]
+    provider.close()
+    with session("none") as running, running.expect_refusal():
+        assert ask(body).read() == first
+        raise refused(lambda: ask(body.replace(b"x", b"another")))
+
+
+@pytest.mark.parametrize("mode", ["once", "none"])
+@pytest.mark.parametrize(("method", "length"), [("POST", "2"), ("DELETE", None)])
+def test_what_is_sent_after_the_request_was_whole_is_refused(provider, session, connection, host, mode, method, length):
+    def begin():
+        connection.putrequest(method, CHAT)
+        if length:
+            connection.putheader("Content-Length", length)
+        connection.endheaders()
+        if length:
+            connection.send(b"{}")
+
+    provider.script([openai_chat("live")] * 2)
+    if mode == "none":
+        with session("once", hosts=[host]):
+            begin()
+            connection.getresponse().read()
+    with session(mode, hosts=[host]) as running, running.expect_refusal():
+        begin()
+        connection.send(b"")
+        error = refused(lambda: connection.send(b"more"))
+        with pytest.raises(http.client.ResponseNotReady):
+            connection.getresponse()
+        raise error
+    assert "more was sent after the request was whole" in str(error)
+    assert running.recorded == ()
+
+
+def test_a_socket_that_the_program_opened_needs_no_host_before_and_after_a_session(session):
+    def ask():
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            connection = http.client.HTTPConnection("example.com")
+            connection.host, connection.sock = None, ours
+            theirs.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
+            connection.putrequest("GET", "/plain", skip_host=True)
+            connection.endheaders()
+            assert connection.getresponse().status == 204
+            return theirs.recv(4096).split(b"\r\n")[0]
+
+    asked = [ask()]
+    with session("once"):
+        asked.append(ask())
+    asked.append(ask())
+    assert asked == [b"GET /plain HTTP/1.1"] * 3
+
+
+def test_a_connection_that_a_session_left_unconnected_connects_after_it(provider, session, connection, said, post):
+    provider.script([openai_chat("live")])
+    with session("once", hosts=[provider.url.removeprefix("http://")]):
+        connection.connect()
+    assert (provider.count, said(post(connection, "x"))) == (0, "live")
+
+
 def test_a_request_whose_response_nobody_fetches_goes_out_and_frees_its_call(provider, session, connection, said, post):
     with session("once") as running:
         connection.request("POST", CHAT, json.dumps(BODY), JSON)

@@ -8,6 +8,7 @@ import pytest
 
 from onetake.adapters.http_client_streams import Passing
 from onetake.errors import Refusal
+from onetake.model import Cut
 from onetake.passage import Passage
 from onetake.streams import Watch
 
@@ -68,6 +69,13 @@ def test_a_chunked_body_without_its_last_chunk_broke_off(passing):
     file = passing(b'4\r\n{"a"\r\n', chunked=True)
     file.read()
     assert (file.broke_off, file.passage.over, passing.entries()) == (True, True, [])
+
+
+def test_a_chunked_body_that_goes_on_as_none_broke_off(passing):
+    file = passing(b'4\r\n{"a"\r\nzz\r\nmore', chunked=True)
+    for _ in range(4):
+        file.readline()
+    assert (file.broke_off, file.passage.over, file.passage.came.cut) == (True, True, Cut.PROVIDER)
 
 
 def test_a_body_of_no_bytes_is_kept_before_it_is_read(passing):

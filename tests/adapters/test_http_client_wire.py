@@ -18,10 +18,38 @@ def test_the_chunked_coding_is_undone_at_any_borders(size):
     assert (body, chunked.ended, chunked.broken) == (b"hello, my world", True, False)
 
 
-def test_what_is_not_chunked_is_found_out():
+@pytest.mark.parametrize("size", [1, 2, 100])
+@pytest.mark.parametrize(
+    ("sent", "body"),
+    [(b"plain\r\n", b""), (b"2\r\nhi\r\n-5\r\n", b"hi"), (b"2\r\nhi\r\n\r\n", b"hi")],
+    ids=["no number", "below nothing", "no size"],
+)
+def test_what_is_not_chunked_is_found_out(sent, body, size):
     chunked = Chunked()
-    assert chunked.feed(b"plain\r\n") == b""
+    assert b"".join(chunked.feed(sent[at : at + size]) for at in range(0, len(sent), size)) == body
     assert (chunked.ended, chunked.broken) == (False, True)
+
+
+@pytest.mark.parametrize("before", [b"", b"1\r\na\r\n0\r\n"], ids=["size", "trailer"])
+def test_a_line_that_is_too_long_for_the_client_is_not_chunked(before):
+    chunked = Chunked()
+    chunked.feed(before + b"0" * 65536)
+    assert not chunked.broken
+    chunked.feed(b"0")
+    assert (chunked.ended, chunked.broken) == (False, True)
+
+
+def test_any_two_bytes_are_the_line_end_after_a_chunk_as_they_are_for_the_client():
+    chunked = Chunked()
+    assert chunked.feed(b"2\r\nhi..3\r\nyou\r\n0\r\n\r\n") == b"hiyou"
+    assert chunked.ended
+
+
+@pytest.mark.parametrize(("method", "whole"), [("GET", True), ("DELETE", True), ("POST", False), ("put", False)])
+def test_without_a_length_a_request_is_whole_with_its_head_where_no_body_is_due(method, whole):
+    outgoing = Outgoing(method, "http://example.com/")
+    outgoing.add(b"GET / HTTP/1.1\r\n\r\n", 8192)
+    assert outgoing.whole is whole
 
 
 @pytest.mark.parametrize(
@@ -30,10 +58,11 @@ def test_what_is_not_chunked_is_found_out():
         (b"Content-Length: 6\r\n", (b"abc", b"def"), False, b"abcdef"),
         (b"Transfer-Encoding: chunked\r\n", (b"3\r\nabc\r\n", b"0\r\n\r\n"), False, b"abc"),
         (b"Transfer-Encoding: chunked\r\n", (b"3\r\nab", b"c\r\n"), False, b"3\r\nabc\r\n"),
-        (b"", (b"no length", b" told"), True, b"no length told"),
-        (b"Content-Length: many\r\n", (b"odd", b""), True, b"odd"),
+        (b"Transfer-Encoding: chunked\r\n", (b"0\r\n\r\n", b"more"), False, b"0\r\n\r\nmore"),
+        (b"", (b"no length", b" told"), False, b"no length told"),
+        (b"Content-Length: many\r\n", (b"odd", b""), False, b"odd"),
     ],
-    ids=["length", "chunked", "chunked and not ended", "no length", "no number"],
+    ids=["length", "chunked", "chunked and not ended", "more behind the end", "no length", "no number"],
 )
 def test_a_request_is_whole_when_what_its_head_announces_was_sent(head, body, whole_before, taken):
     outgoing = Outgoing("post", "http://example.com/v1#part")
@@ -44,7 +73,8 @@ def test_a_request_is_whole_when_what_its_head_announces_was_sent(head, body, wh
     assert outgoing.whole is whole_before
     for piece in body:
         outgoing.add(piece, 8192)
-    assert outgoing.whole is (taken == b"abc" or b"chunked" not in head)
+    assert outgoing.whole is (taken == b"abc" or taken == b"abcdef" or taken.startswith(b"0"))
+    assert outgoing.sent == sum(map(len, body))
     request = outgoing.request()
     assert (request.method, request.url, request.body) == ("POST", "http://example.com/v1", taken)
     assert request.headers[0] == ("Host", "example.com")
@@ -80,12 +110,19 @@ def test_the_wire_asks_for_identity_and_the_request_keeps_what_was_asked():
     assert outgoing.request().body == b"accept-encoding: x"
 
 
+def _without_a_host():
+    connection = http.client.HTTPConnection("example.com")
+    connection.host = None
+    return connection
+
+
 @pytest.mark.parametrize(
     ("connection", "path", "url"),
     [
         (http.client.HTTPConnection("example.com"), "/v1?a=b", "http://example.com/v1?a=b"),
         (http.client.HTTPConnection("example.com", 8080), "v1", "http://example.com:8080/v1"),
         (http.client.HTTPSConnection("::1", 443), "", "https://[::1]/"),
+        (_without_a_host(), "/v1", "http:///v1"),
         (http.client.HTTPConnection("proxy.example"), "HTTP://far.example/", "HTTP://far.example/"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import sys
 from dataclasses import replace
@@ -166,16 +167,47 @@ def test_br_070_a_coding_is_undone_where_the_client_undoes_it(
     assert opened.entries[0].response.decoded == (coding if undone else "")
 
 
-def test_br_070_json_that_the_client_cannot_read_is_no_answer(
+def test_br_070_json_that_the_client_cannot_read_comes_back_as_it_came(
     module, url, provider, session, monkeypatch, body, sync_client
 ):
     monkeypatch.delitem(sys.modules[f"{module.__name__}._decoders"].SUPPORTED_DECODERS, "br")
-    provider.script([replace(openai_chat("never read"), encoding="br")])
-    with session("once") as opened, opened.expect_refusal() as expected, sync_client() as client:
-        client.post(url, json=body("compress"))
-    assert [
-        (refusal.kind, entry.verdict) for refusal, entry in zip(expected.refusals, opened.rejects, strict=True)
-    ] == [("json", "reject:json")]
+    answer = openai_chat("never read")
+    provider.script([replace(answer, encoding="br")])
+    came = []
+    for mode in ("once", "none"):
+        with session(mode) as opened, sync_client() as client:
+            came.append(client.post(url, json=body("compress")).content)
+        provider.close()
+    assert came[0] == came[1] != answer.body
+    assert [(entry.verdict, entry.response.decoded) for entry in opened.entries] == [("good", "")]
+
+
+@pytest.mark.parametrize("replays_raw", [True, False])
+def test_br_070_a_body_that_is_read_raw_comes_back_raw(replays_raw, url, provider, session, body, sync_client):
+    answer = openai_chat("as it lies on the wire")
+    provider.script([replace(answer, encoding="gzip")])
+
+    def ask(*, raw):
+        with sync_client() as client, client.stream("POST", url, json=body("compress")) as response:
+            return b"".join(response.iter_raw() if raw else response.iter_bytes())
+
+    with session("once") as opened:
+        first = ask(raw=True)
+    provider.close()
+    assert (gzip.decompress(first), opened.recorded[0].verdict) == (answer.body, "good")
+    with session("none"):
+        assert ask(raw=replays_raw) == (first if replays_raw else answer.body)
+
+
+@pytest.mark.parametrize("mode", ["once", "all"])
+def test_a_body_that_the_client_cannot_decode_is_the_clients_error(
+    mode, module, url, provider, session, body, sync_client
+):
+    headers = (("content-type", "application/json"), ("content-encoding", "gzip"))
+    provider.script([replace(openai_chat("x"), headers=headers)])
+    with session(mode) as opened, sync_client() as client, pytest.raises(module.DecodingError):
+        client.post(url, json=body("garbage"))
+    assert ([entry.verdict for entry in opened.rejects], opened.recorded) == (["reject:json"], ())
 
 
 def test_headers_outside_ascii_come_back_as_they_were(url, provider, session, body, sync_client):

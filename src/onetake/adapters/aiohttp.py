@@ -5,8 +5,7 @@ request, its headers final, after redirects, authentication and the middlewares 
 right above the connection. SDKs that send through aiohttp below httpx (litellm, `DefaultAioHttpClient`) are seen here.
 
 Not kept: the HTTP version (a replay says HTTP/1.1), a reason phrase that is not the usual one, the borders of chunks (a
-replay gives event by event), and the progress of an upload (nothing is sent, and an `UploadTracker` says so). A web
-socket is asked for like any other request, so a sealed session refuses it; its 101 passes through and is not recorded.
+replay gives event by event), and the progress of an upload (nothing is sent, and an `UploadTracker` says so).
 """
 
 from __future__ import annotations
@@ -97,7 +96,7 @@ async def _live(client: Client, engine: Engine, call: Live, request: Any, send: 
     except BaseException:
         engine.abandon(call)
         raise
-    if response.status == 101:  # from here on it is a web socket
+    if response.status == 101:  # an upgrade, to what is no answer
         engine.abandon(call)
         return response
     try:

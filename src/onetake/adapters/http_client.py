@@ -24,11 +24,11 @@ from typing import Any
 
 from onetake import active, hooking, waiting
 from onetake.adapters import http_client_sockets as sockets
+from onetake.adapters.http_client_exchange import Exchange
 from onetake.adapters.http_client_streams import Passing, own
-from onetake.adapters.http_client_wire import Outgoing, url_of
+from onetake.adapters.http_client_wire import url_of
 from onetake.bodies import reads_whole
-from onetake.engine import Engine
-from onetake.errors import AdapterError
+from onetake.errors import AdapterError, Refusal
 from onetake.model import Headers
 from onetake.passage import Passage
 from onetake.steps import Live, Replay
@@ -36,24 +36,6 @@ from onetake.streams import Watch
 
 _CLIENT = f"http.client {'.'.join(map(str, sys.version_info[:3]))}"
 _PRIVATE = ("_tunnel_host", "_tunnel_port")
-
-
-class _Exchange:
-    """One request of a connection that an engine is to answer."""
-
-    def __init__(self, engine: Engine, method: str, url: str) -> None:
-        self.engine, self.method = engine, method
-        self.outgoing = Outgoing(method, url)
-        self.in_headers = False
-        self.step: Replay | Live | None = None
-
-    def drop(self) -> None:
-        """End it without an answer."""
-        if isinstance(self.step, Live):
-            self.engine.abandon(self.step)
-
-    def __del__(self) -> None:
-        self.drop()
 
 
 def patch(module: ModuleType) -> None:
@@ -108,8 +90,8 @@ def _hook(cls: Any, name: str, make: Callable[[Any], Callable[..., Any]]) -> Non
         hooking.put(cls, name, wraps(original)(make(original)))
 
 
-def _exchange(connection: Any) -> _Exchange | None:
-    found: _Exchange | None = vars(connection).get("_onetake")
+def _exchange(connection: Any) -> Exchange | None:
+    found: Exchange | None = vars(connection).get("_onetake")
     return found
 
 
@@ -121,10 +103,16 @@ def _passing(connection: Any) -> AbstractContextManager[None]:
 
 def _putrequest(original: Callable[..., Any]) -> Callable[..., Any]:
     def putrequest(self: Any, method: str, url: str, *args: Any, **kwargs: Any) -> Any:
+        if active.nowhere():
+            done = original(self, method, url, *args, **kwargs)
+            self._onetake = self._onetake_passing = None
+            if isinstance(self.sock, sockets.Unconnected):
+                _connect_now(self)
+            return done
         place = url_of(self, url)
         engine = None if method == "CONNECT" else active.engine_for(method, place)
         done = original(self, method, url, *args, **kwargs)
-        self._onetake = None if engine is None else _Exchange(engine, method, place)
+        self._onetake = None if engine is None else Exchange(engine, method, place)
         self._onetake_passing = (method, place) if engine is None and method != "CONNECT" else None
         if engine is None and isinstance(self.sock, sockets.Unconnected):
             with _passing(self):
@@ -157,13 +145,19 @@ def _send(original: Callable[..., Any]) -> Callable[..., Any]:
         if exchange is None:
             with _passing(self):
                 return original(self, data)
-        if isinstance(exchange.step, Live) or (self.sock is None and not self.auto_open):
+        if exchange.on_the_wire or (self.sock is None and not self.auto_open):
             return original(self, data)
-        if exchange.step is None:
-            self.sock = self.sock or sockets.Unconnected(self.timeout)
-            exchange.outgoing.add(data, self.blocksize)
-            if exchange.outgoing.whole and not exchange.in_headers:
-                _ask(self, exchange)
+        if exchange.step is not None:
+            try:
+                exchange.refuse_more(data, self.blocksize)
+            except Refusal:
+                self.close()
+                raise
+            return None
+        self.sock = self.sock or sockets.Unconnected(self.timeout)
+        exchange.outgoing.add(data, self.blocksize)
+        if exchange.outgoing.whole and not exchange.in_headers:
+            _ask(self, exchange)
         return None
 
     return send
@@ -173,7 +167,7 @@ def _connect(original: Callable[..., Any]) -> Callable[..., Any]:
     def connect(self: Any) -> Any:
         # A subclass's own `connect` may do anything with the socket that it gets from here.
         is_early = active.passed() is None and hooking.stands(type(self).connect)
-        if is_early and active.engine_for("GET", url_of(self, "/")) is not None:
+        if is_early and not active.nowhere() and active.engine_for("GET", url_of(self, "/")) is not None:
             self.sock = sockets.Unconnected(self.timeout)
             return None
         return original(self)
@@ -205,7 +199,7 @@ def _getresponse(original: Callable[..., Any]) -> Callable[..., Any]:
     return getresponse
 
 
-def _ask(connection: Any, exchange: _Exchange) -> None:
+def _ask(connection: Any, exchange: Exchange) -> None:
     """Ask the engine, and send the request where it is to go out. A refusal leaves the connection fit for another."""
     engine, request = exchange.engine, exchange.outgoing.request()
     try:
@@ -215,6 +209,7 @@ def _ask(connection: Any, exchange: _Exchange) -> None:
         raise
     if isinstance(exchange.step, Replay):
         return
+    exchange.on_the_wire = True
     try:
         with active.inside():
             if isinstance(connection.sock, sockets.Unconnected):
@@ -225,6 +220,8 @@ def _ask(connection: Any, exchange: _Exchange) -> None:
         exchange.drop()
         connection._onetake = None
         raise
+    finally:
+        exchange.on_the_wire = False
 
 
 def _connect_now(connection: Any) -> None:
@@ -234,7 +231,7 @@ def _connect_now(connection: Any) -> None:
     waited.settle(connection.sock)
 
 
-def _replayed(connection: Any, exchange: _Exchange, original: Callable[..., Any]) -> Any:
+def _replayed(connection: Any, exchange: Exchange, original: Callable[..., Any]) -> Any:
     assert isinstance(exchange.step, Replay)
     engine, entry = exchange.engine, exchange.step.entry
     before, reading = connection.sock, sockets.ResponseSocket(lambda: sockets.replayed(engine, entry))
@@ -252,7 +249,7 @@ def _replayed(connection: Any, exchange: _Exchange, original: Callable[..., Any]
     return response
 
 
-def _live(connection: Any, exchange: _Exchange, original: Callable[..., Any]) -> Any:
+def _live(connection: Any, exchange: Exchange, original: Callable[..., Any]) -> Any:
     engine, step, sock = exchange.engine, exchange.step, connection.sock
     assert isinstance(step, Live)
     connection.sock = reading = sockets.ResponseSocket(lambda: Passing(sock.makefile("rb")), sock)
@@ -276,7 +273,7 @@ def _live(connection: Any, exchange: _Exchange, original: Callable[..., Any]) ->
             connection.sock = sock
 
 
-def _watch(exchange: _Exchange, response: Any) -> Watch:
+def _watch(exchange: Exchange, response: Any) -> Watch:
     return Watch(exchange.outgoing.request(), response.status, _headers(response), undoes=lambda coding: False)
 
 
@@ -284,7 +281,7 @@ def _headers(response: Any) -> Headers:
     return tuple((name, str(value)) for name, value in response.getheaders())
 
 
-def _whole(connection: Any, exchange: _Exchange, live: Any, passage: Passage) -> Any:
+def _whole(connection: Any, exchange: Exchange, live: Any, passage: Passage) -> Any:
     """Answer with a body that was read whole: as it came, or the answer that another caller's call added first."""
     live.read()
     live.close()

@@ -29,7 +29,7 @@ class Passing:
         self._received = 0
         self._ran_dry = False
         self.broke_off = False
-        """Whether a chunked body ended before its last chunk."""
+        """Whether a chunked body ended before its last chunk, or went on as none, with something still to come."""
         self._response: Callable[[], Any] = lambda: None
 
     def watch(self, response: Any, passage: Passage) -> None:
@@ -117,9 +117,9 @@ class Passing:
             self._passage.feed(body)
         if self._is_read(short=short):
             self._end(Ending.END)
-        elif short and self._chunked is not None:
-            self.broke_off = True  # the response raises for it
-            self._end(Ending.FAILED)
+        elif self._chunked is not None and (short or self._chunked.broken):
+            self.broke_off = not self._passage.complete
+            self._end(Ending.FAILED)  # the response raises for it
         self._ran_dry = self._ran_dry or short
 
     def _is_read(self, *, short: bool) -> bool:

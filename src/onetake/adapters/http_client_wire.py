@@ -9,13 +9,15 @@ from typing import Any
 
 from onetake.model import Headers, Request, header
 
+_LONGEST_LINE = 65536
+_WITH_BODY = {"POST", "PUT", "PATCH"}
 _ACCEPT_ENCODING = re.compile(rb"(?im)^accept-encoding:[^\r\n]*")
 
 
 class Chunked:
-    """Undo the chunked transfer coding while the bytes come in; any borders give the same body.
+    """Undo the chunked transfer coding while the bytes come in, as http.client does; any borders give the same body.
 
-    Source: RFC 9112, 7.1.
+    Source: RFC 9112, 7.1; `HTTPResponse` for what it takes besides: any two bytes as the line end after a chunk.
     """
 
     def __init__(self) -> None:
@@ -24,6 +26,11 @@ class Chunked:
         self._in_data = False
         self.in_trailer = self.ended = self.broken = False
         """How far it is: the last chunk has passed; the blank line after it has; or what came is not so coded."""
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether something came behind the end."""
+        return self.ended and bool(self._bytes)
 
     def feed(self, data: bytes) -> bytes:
         """Return what the next bytes add to the body."""
@@ -40,15 +47,19 @@ class Chunked:
             self._left -= len(piece)
             body.append(piece)
             return bool(piece)
+        if self._in_data:
+            if len(self._bytes) < 2:
+                return False
+            del self._bytes[:2]  # the line end after a chunk
+            self._in_data = False
         end = self._bytes.find(b"\n")
-        if end < 0:
+        self.broken = (len(self._bytes) if end < 0 else end + 1) > _LONGEST_LINE
+        if end < 0 or self.broken:
             return False
         line = bytes(self._bytes[:end]).strip()
         del self._bytes[: end + 1]
         if self.in_trailer:
             self.ended = not line
-        elif self._in_data:
-            self._in_data = False  # the line end after a chunk
         else:
             self._open(line)
         return True
@@ -57,7 +68,9 @@ class Chunked:
         try:
             self._left = int(line.partition(b";")[0], 16)
         except ValueError:
-            self.broken = True
+            self._left = -1
+        if self._left < 0:
+            self._left, self.broken = 0, True
             return
         self._in_data, self.in_trailer = self._left > 0, self._left == 0
 
@@ -80,14 +93,24 @@ class Outgoing:
         return bool(self._pieces)
 
     @property
+    def sent(self) -> int:
+        """How many bytes were sent behind the head."""
+        return self._size
+
+    @property
     def whole(self) -> bool:
-        """Whether all that its head announces was sent."""
+        """Whether all that its head announces was sent.
+
+        Where a body may follow and its length is not announced, nothing tells before the response is fetched.
+        """
         if self._head is None:
             return False
         if self._chunked is not None:
             return self._chunked.ended
         length = header(self._headers, "content-length")
-        return length is None or not length.strip().isdecimal() or self._size >= int(length)
+        if length is None or not length.strip().isdecimal():
+            return self._method not in _WITH_BODY
+        return self._size >= int(length)
 
     def add(self, data: Any, blocksize: int) -> None:
         """Take in what was given to `send`: bytes, a file, or an iterable of bytes; before its owner can change it.
@@ -103,7 +126,7 @@ class Outgoing:
         """Return the request, its body without transfer coding. One that is not so coded stays as it was sent."""
         head = len(self._head) + 4 if self._head is not None else 0
         sent = b"".join(self._pieces)[head:]
-        coded = self._chunked is not None and self._chunked.ended
+        coded = self._chunked is not None and self._chunked.ended and not self._chunked.goes_on
         return Request(self._method, self._url, self._headers, b"".join(self._body) if coded else sent)
 
     def wire(self) -> list[bytes]:
@@ -137,7 +160,7 @@ def url_of(connection: Any, url: str) -> str:
     if url.lower().startswith(("http://", "https://")):
         return url
     secure = connection.default_port == 443
-    host, port = connection.host, connection.port
+    host, port = connection.host or "", connection.port  # without one it is a socket that the program opened itself
     if connection._tunnel_host:
         host, port = connection._tunnel_host, connection._tunnel_port
     host = f"[{host.strip('[]')}]" if ":" in host else host

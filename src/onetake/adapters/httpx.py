@@ -14,6 +14,7 @@ from collections.abc import Callable
 from functools import lru_cache, partial, wraps
 from types import ModuleType
 from typing import Any
+from weakref import ref
 
 from onetake import active, hooking, rivals, waiting
 from onetake.adapters import httpx_streams
@@ -156,8 +157,14 @@ def _sent(module: ModuleType, request: Any) -> Any:
 
 
 def _passage(module: ModuleType, engine: Engine, call: Live, response: Any, asked: Request) -> Passage:
-    watch = Watch(asked, response.status_code, _headers(response.headers), undoes=partial(_undoes, module))
+    headers, undoes = _headers(response.headers), partial(_undoes, module)
+    watch = Watch(asked, response.status_code, headers, undoes, partial(_reads_raw, ref(response)))
     return Passage(engine, call, watch)
+
+
+def _reads_raw(response: ref[Any]) -> bool:
+    """Tell whether a response is, or may be, read as it lies on the wire: only who reads it decoded makes a decoder."""
+    return not hasattr(response(), "_decoder")
 
 
 def _undoes(module: ModuleType, coding: str) -> bool:

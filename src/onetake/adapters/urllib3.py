@@ -18,7 +18,7 @@ from typing import Any
 
 from onetake import active, hooking, rivals, waiting
 from onetake.adapters import urllib3_answers, urllib3_bodies, urllib3_streams
-from onetake.adapters.urllib3_calls import Asked, absolute, retried
+from onetake.adapters.urllib3_calls import Asked, Reading, absolute, retried
 from onetake.bodies import reads_whole
 from onetake.engine import Engine
 from onetake.errors import AdapterError
@@ -124,14 +124,19 @@ class _Call:
         with active.inside():
             inner = self._original(asked.pool, **asked.sent(self._body) | unread)
         head = urllib3_answers.Head.of_live(inner)
-        passage = Passage(engine, step, Watch(request, head.status, head.headers, undoes=asked.undoes))
-        source: Any = urllib3_streams.Passing(inner, passage)
+        reading = Reading()
+        watch = Watch(request, head.status, head.headers, undoes=asked.undoes, reads_raw=reading.is_raw)
+        passage = Passage(engine, step, watch)
+        source: Any = urllib3_streams.Passing(inner, passage, reading.note_raw)
         if reads_whole(step, head.status, head.headers):
-            body = source.whole()
+            if not asked.preloads or not asked.given.get("decode_content", True):
+                reading.note_raw()  # it may come to that
+            body, chunked = source.whole(), source.chunked
             response = passage.response
             if response is not None and response is not passage.came:
                 head, body = urllib3_answers.Head.of(response), response.body
-            source = urllib3_streams.Held([body])
+                chunked = urllib3_streams.came_in_chunks(response.headers)
+            source = urllib3_streams.Held([body] if body else [], chunked=chunked)
         return self._answer(source, head, asked.left_of(inner.retries))
 
     def _answer(self, source: Any, head: urllib3_answers.Head, retries: Any) -> Any:

@@ -65,6 +65,8 @@ class _Source(Protocol):
 
     def close(self) -> None: ...
 
+    def reads_raw(self) -> None: ...
+
     def release(self) -> None: ...
 
     def forget(self) -> None: ...
@@ -121,11 +123,29 @@ class _Forgetful:
 
 
 class _Answer(_Forgetful):
-    """What is about the connection goes to urllib3's own response, while there is one."""
+    """What is about the connection goes to urllib3's own response, while there is one; how it is read is noted."""
+
+    decode_content: bool
 
     def __init__(self, source: Any, **options: Any) -> None:
         self.source = source
         super().__init__(**options)
+
+    def read(self, amt: Any = None, decode_content: bool | None = None, *args: Any, **options: Any) -> Any:
+        self._note(self.decode_content if decode_content is None else decode_content)
+        return super().read(amt, decode_content, *args, **options)  # type: ignore[misc]
+
+    def read1(self, amt: Any = None, decode_content: bool | None = None) -> Any:
+        self._note(self.decode_content if decode_content is None else decode_content)
+        return super().read1(amt, decode_content)  # type: ignore[misc]
+
+    def read_chunked(self, amt: Any = None, decode_content: bool | None = None) -> Any:
+        self._note(bool(decode_content))  # unlike the others it does not decode where it is not told
+        return super().read_chunked(amt, decode_content)  # type: ignore[misc]
+
+    def _note(self, decoded: bool) -> None:
+        if not decoded:
+            self.source.reads_raw()
 
     @property
     def connection(self) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +38,9 @@ def taken(body: Any, position: Any = None) -> Body:
     try:
         content = bytes(memoryview(body))
     except TypeError:
+        if not isinstance(body, Iterable):  # as the client says it, too
+            said = "'body' must be a bytes-like object, file-like object, or iterable"
+            raise TypeError(f"{said}. Instead was {body!r}") from None
         parts = tuple(body)
         return Body(b"".join(map(_bytes, parts)), lambda: parts)
     return Body(content, lambda: content)

@@ -14,6 +14,21 @@ from onetake.model import Request
 _AS_SENT = "!#$%&'()*+,/:;=?@[]~"
 
 
+class Reading:
+    """How the caller reads one answer: decoded, or, as far as is known, as it lies on the wire."""
+
+    def __init__(self) -> None:
+        self._raw = False
+
+    def is_raw(self) -> bool:
+        """Tell whether it is, or may be, read as it lies on the wire."""
+        return self._raw
+
+    def note_raw(self) -> None:
+        """Note that it is, or may be."""
+        self._raw = True
+
+
 class Asked:
     """What a pool was asked.
 
@@ -99,14 +114,12 @@ class Asked:
         )  # fmt: skip
 
     def undoes(self, coding: str) -> bool:
-        """Tell whether a content-coding is undone for who reads the answer: by the client itself, or above it.
+        """Tell whether the client undoes a content-coding for who reads the answer decoded.
 
         Args:
             coding: As in the header, `gzip`.
         """
-        later = not self.preloads and not type(self.pool).__module__.startswith("botocore.")
-        decodes = self.given.get("decode_content", True) or later
-        return decodes and coding in self.module.HTTPResponse.CONTENT_DECODERS
+        return coding in self.module.HTTPResponse.CONTENT_DECODERS
 
     @property
     def _one_try(self) -> type:

@@ -8,8 +8,7 @@ at once, as over HTTP/1.1: there is nothing left to gather, and such calls of on
 
 Not kept, because they are not part of an entry: the HTTP version (a replay says HTTP/1.1), a reason phrase that is not
 the usual one, trailers, early responses (103), the borders of chunks. A replay calls no `on_post_connection` and no
-`on_upload_body`. A web socket is asked for like any other request, so a sealed session refuses it; live it passes
-through and is not recorded.
+`on_upload_body`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 from onetake import active, waiting
 from onetake.adapters import urllib3_future_responses
 from onetake.adapters.urllib3_bodies import Body
-from onetake.adapters.urllib3_calls import Asked, retried
+from onetake.adapters.urllib3_calls import Asked, Reading, retried
 from onetake.bodies import reads_whole
 from onetake.engine import Engine
 from onetake.model import Headers, Request
@@ -33,7 +33,7 @@ class Call:
     def made(self, engine: Engine, place: str) -> Any:
         """Make the call, and make it again where a retry after its status is due; *place* is its absolute URL."""
         asked = self._asked
-        request = asked.request(place, self._body)
+        request = _request(asked, place, self._body)
         step = waiting.begun(lambda flow: engine.begin(request, flow, self._client))
         if isinstance(step, Replay):
             response = urllib3_future_responses.replayed(
@@ -64,7 +64,7 @@ class Call:
             if urllib3_future_responses.is_ended(response):
                 passage.keep(Ending.END)
             elif whole := reads_whole(step, response.status, _headers(response)):
-                response.read(decode_content=False)
+                response.read(decode_content=asked.preloads)
         except BaseException:
             response.close()  # nobody else has it yet
             raise
@@ -80,7 +80,7 @@ class AsyncCall:
     async def made(self, engine: Engine, place: str) -> Any:
         """Make the call, as `Call.made`."""
         asked = self._asked
-        request = asked.request(place, self._body)
+        request = _request(asked, place, self._body)
         step = await waiting.begun_awaited(lambda flow: engine.begin(request, flow, self._client))
         if isinstance(step, Replay):
             response = urllib3_future_responses.replayed(
@@ -111,7 +111,7 @@ class AsyncCall:
             if urllib3_future_responses.is_ended(response):
                 await waiting.in_thread(passage.keep, Ending.END)
             elif whole := reads_whole(step, response.status, _headers(response)):
-                await response.read(decode_content=False)
+                await response.read(decode_content=asked.preloads)
         except BaseException:
             await response.close()
             raise
@@ -130,6 +130,14 @@ class AsyncCall:
         await response.drain_conn()
         await retries.async_sleep(response)
         return await asked.pool.urlopen(**asked.again(self._body, retries))
+
+
+def _request(asked: Asked, place: str, body: Body) -> Request:
+    """Return the request as it is matched; one for a web socket shows it by its scheme, as its headers come later."""
+    extension = asked.given.get("extension")
+    if extension is not None and "ws" in extension.supported_schemes():
+        place = place.replace("http", "ws", 1)
+    return asked.request(place, body)
 
 
 def _sent(asked: Asked, body: Body) -> dict[str, Any]:
@@ -155,8 +163,12 @@ def _is_no_answer(response: Any) -> bool:
 
 
 def _passage(engine: Engine, step: Live, request: Request, asked: Asked, response: Any) -> Passage:
-    passage = Passage(engine, step, Watch(request, response.status, _headers(response), undoes=asked.undoes))
-    urllib3_future_responses.watched(response, passage)
+    reading, headers = Reading(), _headers(response)
+    watch = Watch(request, response.status, headers, undoes=asked.undoes, reads_raw=reading.is_raw)
+    passage = Passage(engine, step, watch)
+    urllib3_future_responses.watched(response, passage, reading.note_raw)
+    if reads_whole(step, response.status, headers) and not asked.preloads:
+        reading.note_raw()  # it may come to that
     return passage
 
 

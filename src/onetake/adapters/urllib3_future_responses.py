@@ -44,11 +44,17 @@ def unknown_shape(module: ModuleType) -> list[str]:
     return lacking
 
 
-def watched(response: Any, passage: Passage) -> None:
-    """Make a live response, unread so far, tell a passage what is read of it and how that ends."""
+def watched(response: Any, passage: Passage, reads_raw: Callable[[], None]) -> None:
+    """Make a live response, unread so far, tell a passage what is read of it and how that ends.
+
+    Args:
+        response: The client's own.
+        passage: The call.
+        reads_raw: Called where the caller reads the body as it lies on the wire.
+    """
     kind: Any = type(response)
     response.__class__ = _watched(kind)
-    response.passage = passage
+    response.passage, response.reads_raw = passage, reads_raw
 
 
 def is_ended(response: Any) -> bool:
@@ -176,8 +182,8 @@ class _AsyncBody(_Replayed):
 
 @cache
 def _watched(kind: Any) -> Any:
-    base = _AsyncWatched if inspect.iscoroutinefunction(kind._raw_read) else _Watched
-    return type(kind.__name__, (base, kind), {"__module__": kind.__module__, "__doc__": kind.__doc__})
+    base: Any = _AsyncWatched if inspect.iscoroutinefunction(kind._raw_read) else _Watched
+    return type(kind.__name__, (base, _Noted, kind), {"__module__": kind.__module__, "__doc__": kind.__doc__})
 
 
 class _Forgetful:
@@ -190,6 +196,25 @@ class _Forgetful:
         if passage is not None:
             passage.forget()
         super().__del__()  # type: ignore[misc]
+
+
+class _Noted:
+    """Notes how it is read; the other ways to read a response come here. Of one kind for threads and for tasks."""
+
+    decode_content: bool
+    reads_raw: Callable[[], None]
+
+    def read(self, amt: Any = None, decode_content: bool | None = None, *args: Any, **options: Any) -> Any:
+        self._note(decode_content)
+        return super().read(amt, decode_content, *args, **options)  # type: ignore[misc]
+
+    def read1(self, amt: Any = None, decode_content: bool | None = None) -> Any:
+        self._note(decode_content)
+        return super().read1(amt, decode_content)  # type: ignore[misc]
+
+    def _note(self, decode_content: bool | None) -> None:
+        if not (self.decode_content if decode_content is None else decode_content):
+            self.reads_raw()
 
 
 class _Watched(_Forgetful):

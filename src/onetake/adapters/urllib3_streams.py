@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -10,7 +11,7 @@ from onetake.bodies import broken_by
 from onetake.engine import Engine
 from onetake.events import framing, pieces
 from onetake.misses import left_early
-from onetake.model import Cut, Entry
+from onetake.model import Cut, Entry, Headers, header
 from onetake.passage import Passage
 from onetake.streams import Ending
 
@@ -21,10 +22,11 @@ class Passing:
     Args:
         inner: urllib3's own response; it decodes nothing.
         passage: The call.
+        reads_raw: Called where the caller reads the body as it lies on the wire.
     """
 
-    def __init__(self, inner: Any, passage: Passage) -> None:
-        self.inner, self.passage = inner, passage
+    def __init__(self, inner: Any, passage: Passage, reads_raw: Callable[[], None]) -> None:
+        self.inner, self.passage, self.reads_raw = inner, passage, reads_raw
         self.chunked = bool(inner.chunked)
         at_once = hasattr(inner, "read1")  # from urllib3 2.1 on
         # Without it `read` waits until it has all that it was asked for: ask for no more than the caller does.
@@ -105,7 +107,16 @@ class Held:
     def close(self) -> None:
         """Do nothing."""
 
-    release = forget = close
+    release = forget = reads_raw = close
+
+
+def came_in_chunks(headers: Headers) -> bool:
+    """Tell whether a stored body that is still encoded came in chunks; urllib3's `stream` decodes such ones otherwise.
+
+    Args:
+        headers: The stored response's.
+    """
+    return header(headers, "content-encoding") is not None and header(headers, "content-length") is None
 
 
 class Stored(Held):
@@ -121,7 +132,7 @@ class Stored(Held):
         response = entry.response
         # In chunks, so that the end is asked for even where the body is as long as its headers say.
         in_chunks = response.cut is not Cut.NO or framing(response.headers, response.body) is not None
-        super().__init__(pieces(response), chunked=in_chunks)
+        super().__init__(pieces(response), chunked=in_chunks or came_in_chunks(response.headers))
         self._module, self._engine, self._entry = module, engine, entry
 
     def end(self) -> None:
