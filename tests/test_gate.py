@@ -316,11 +316,11 @@ def test_an_answer_that_is_still_encoded_is_judged_by_its_content():
     )
 
 
-def test_what_is_not_encoded_as_it_says_is_judged_as_it_is():
-    assert verdict(OpenAI.request(), _packed(OpenAI.said(RIGHT), pack=bytes)) == "good"
-    assert verdict(OpenAI.request(), _packed(OpenAI.said(RIGHT), pack=lambda body: gzip.compress(body)[:-9])) == (
-        "reject:json"
-    )
+@pytest.mark.parametrize("pack", [bytes, lambda body: gzip.compress(body)[:-9]], ids=["plain", "broken"])
+def test_an_answer_that_is_not_encoded_as_it_says_is_none_that_clients_can_read(pack):
+    name, found = judge(OpenAI.request(), _packed(OpenAI.said(RIGHT), pack=pack))
+    assert (name, [one.found for one in found.violations]) == ("reject:json", ["bytes that are not so encoded"])
+    assert verdict(OpenAI.request(), _packed(OpenAI.said(RIGHT), "identity", bytes)) == "good"
 
 
 def test_of_a_coding_that_cannot_be_undone_nothing_is_judged_and_no_contract_is_satisfied():

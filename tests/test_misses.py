@@ -206,3 +206,27 @@ def test_only_the_workers_of_multiprocessings_pools_get_the_twin(direct):
     thread.start()
     thread.join()
     assert (found, misses.in_pool_worker()) == ([False], False)
+
+
+@pytest.mark.parametrize(
+    ("url", "headers", "is_one"),
+    [
+        ("wss://api.openai.com/v1/realtime", (), True),
+        ("WS://127.0.0.1/x", (), True),
+        ("https://api.openai.com/v1/realtime", (("Upgrade", "WebSocket"),), True),
+        ("https://api.openai.com/v1/realtime", (("upgrade", "h2c"),), False),
+        ("https://api.openai.com/v1/realtime", (), False),
+        ("function:ws", (), False),
+    ],
+)
+def test_a_web_socket_is_known_by_its_scheme_or_its_upgrade(url, headers, is_one):
+    assert misses.is_web_socket(Request("GET", url, headers)) == is_one
+
+
+@pytest.mark.parametrize("mode", ["once", "new_episodes", "all", "none"])
+def test_a_web_socket_is_refused_in_every_mode_by_a_way_out_that_works(direct, mode):
+    error = miss(direct(mode=mode), Request("GET", f"wss://api.openai.com/v1/realtime?api_key={SECRET}"))
+    assert error.args[0] == "a web socket cannot be recorded"
+    assert "`ignore`" in error.args[4]
+    assert "mode=" not in error.args[4]
+    assert SECRET not in str(error)

@@ -166,6 +166,39 @@ def test_a_coding_that_cannot_be_undone_stays(coding, wire):
     assert (found.body, found.decoded, found.cut, found.headers) == (wire, "", Cut.NO, headers)
 
 
+@pytest.mark.parametrize(
+    ("coding", "wire", "fails"),
+    [
+        ("gzip", b"plain text", True),
+        ("br", b"\xff\xff\xff", True),
+        ("rot13", b"cynva grkg", False),
+        ("gzip", gzip.compress(b"{}"), False),
+        ("gzip", gzip.compress(b"{}")[:-4], False),
+        ("gzip", b"", False),
+    ],
+)
+def test_bytes_that_are_not_in_their_coding_are_the_clients_to_complain_of(coding, wire, fails):
+    for undone, raw in ((True, False), (True, True), (False, False)):
+        watched = watch(
+            wire,
+            headers=(JSON, ("content-encoding", coding)),
+            undoes=lambda name, undone=undone: undone,
+            reads_raw=lambda raw=raw: raw,
+        )
+        watched.finish(Ending.END)
+        assert watched.undecodable == (fails and undone and not raw)
+
+
+@pytest.mark.parametrize("coding", ENCODE)
+def test_br_070_a_body_that_was_read_raw_stays_encoded(coding):
+    wire = ENCODE[coding](WHOLE)
+    headers = (SSE, ("content-encoding", coding), length(wire))
+    watched = watch(wire, headers=(*headers, ("transfer-encoding", "x")), reads_raw=lambda: True)
+    assert watched.terminal
+    found = watched.finish(Ending.LEFT)
+    assert (found.body, found.decoded, found.cut, found.headers) == (wire, "", Cut.NO, headers)
+
+
 def test_without_its_decoder_a_coding_stays(monkeypatch):
     monkeypatch.setitem(sys.modules, "brotli", None)
     headers = (SSE, ("content-encoding", "br"))

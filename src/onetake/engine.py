@@ -61,6 +61,8 @@ class Engine:
         self.resumed: list[Entry] = []
         self.asked: set[tuple[str, int]] = set()
         """Key and ordinal of all that was asked for, whatever came of it."""
+        self.rivals: set[str] = set()
+        """Other tools that answer for a client and were started within this session."""
         self._being_made = being_made
         self._lookup = Lookup(policy, cassette)
         self._misses = misses.Misses(policy, cassette, elsewhere)

@@ -158,6 +158,8 @@ def _bad(
 
 def _broken_json(response: Response, dialect: Dialect | None, reading: Reading) -> Violation | None:
     """Return what is no JSON and should be: the body, by its content-type, or an event, as every known API streams."""
+    if dialect and (coding := header(response.headers, "content-encoding")):  # `content_of` could not undo it
+        return Violation("$", f"an answer in {coding}, as its content-encoding says", "bytes that are not so encoded")
     kind = framing(response.headers, response.body[:64])
     if kind is not None:
         own = dialect if kind in (SSE, NDJSON) and reading.answer else None

@@ -26,6 +26,10 @@ _FUTURE = ("AsyncHTTPConnectionPool", "ResponsePromise")
 """What urllib3-future has and urllib3 has not."""
 _DOORS = dict.fromkeys(("os", "subprocess", "multiprocessing.spawn"), "onetake.starting")
 """Where a program starts processes; patched by the same import hook, so that none of it is imported for nothing."""
+_RIVALS = dict.fromkeys(
+    ("aioresponses.core", "requests_mock.mocker", "responses", "vcr.cassette"), "onetake.rival_starts"
+)
+"""Where other tools that answer for a client start."""
 _lock = forking.Lock()
 
 
@@ -35,7 +39,7 @@ def _adapters() -> dict[str, str]:
     from importlib import metadata
 
     points = metadata.entry_points(group="onetake.adapters")
-    return _DOORS | _BUILT_IN | {point.name: point.value for point in points}
+    return _DOORS | _RIVALS | _BUILT_IN | {point.name: point.value for point in points}
 
 
 def install() -> None:

@@ -1,4 +1,4 @@
-"""Other tools that answer for a client in tests: respx, pytest-httpx, aioresponses. Of two one wins unseen."""
+"""Other tools that answer for a client in tests: respx, pytest-httpx, vcrpy. Of two one wins unseen."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from onetake import explain
+from onetake.engine import Engine
 from onetake.errors import InteractionNotFound
 from onetake.model import Request
 from onetake.steps import Policy
@@ -54,6 +55,45 @@ def respx_takes(client: str, request: Any) -> bool:
             if route.pattern is None or route.pattern.match(request):
                 return not route.is_pass_through
     return asked
+
+
+def refuse_vcrpy(engine: Engine, standing: Any, asked: Request) -> None:
+    """Refuse a request that an active cassette of vcrpy would record or answer beside us.
+
+    Args:
+        engine: Whose call it is.
+        standing: What stands now at the client's place: a method, or the class of its connections.
+        asked: The request.
+
+    Raises:
+        InteractionNotFound: vcrpy takes it.
+    """
+    if _vcrpy_takes(standing, asked):
+        raise engine.refuse(refusal("vcrpy", asked, engine.policy))
+
+
+def _vcrpy_takes(standing: Any, asked: Request) -> bool:
+    """Tell whether vcrpy takes a request: through its connections even what it is told to ignore."""
+    while standing is not None and not is_of_vcrpy(standing):
+        standing = getattr(standing, "__wrapped__", None)
+    if standing is None or isinstance(standing, type):
+        return standing is not None
+    cells = [cell.cell_contents for cell in standing.__closure__ or ()]
+    cassette = next((cell for cell in cells if hasattr(cell, "filter_request")), None)
+    request = _loaded("vcr.request", "Request")
+    if cassette is None or request is None:
+        return True
+    return bool(cassette.filter_request(request(asked.method, asked.url, asked.body, dict(asked.headers))))
+
+
+def is_of_vcrpy(standing: Any) -> bool:
+    """Tell whether vcrpy made a class or a function; its functions bear the names of what they wrap.
+
+    Args:
+        standing: What stands at a client's place.
+    """
+    made_in = getattr(standing, "__globals__", {}).get("__name__") or getattr(standing, "__module__", "")
+    return str(made_in).partition(".")[0] == "vcr"
 
 
 def refusal(tool: str, asked: Request, policy: Policy) -> InteractionNotFound:

@@ -216,9 +216,9 @@ class SessionRun:
 
     def _check_rival(self) -> None:
         """Name the tool that may have taken every call, so that a test which records nothing does not just pass."""
-        if reads_nothing(self._engine.policy.mode) or self._engine.requests:
+        if reads_nothing(self._engine.policy.mode) or self._engine.requests or self.ledger.all:
             return
-        if rival := patching.rival():
+        if rival := patching.rival() or min(self._engine.rivals, default=""):
             raise AdapterError(
                 f"{rival} and onetake are both active and no call came to onetake: take one of them out of this test"
             )

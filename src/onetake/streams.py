@@ -54,7 +54,7 @@ class Watch:
         self._request, self._status, self._headers = request, status, headers
         self._reads_raw = reads_raw
         self.undecodable = False
-        """Set by `finish`: the bytes are not in their encoding, so that a client which undoes it for its caller fails."""
+        """Set by `finish`: the bytes are not in their encoding, so that a client which undoes it fails."""
         # An error status is no answer, whatever its type says.
         self._dialect = dialects.find(request.method, request.url) if 200 <= status < 300 else None
         self._bodyless = request.method == "HEAD" or status in (204, 304)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 from dataclasses import replace
 
 import aiohttp
 import pytest
 
-from onetake.testing.provider import bytes_reply, openai_chat, openai_error
+from onetake.testing.provider import bytes_reply, openai_chat, openai_error, openai_stream
 
 pytestmark = [pytest.mark.filterwarnings("error::ResourceWarning"), pytest.mark.usefixtures("nothing_unclosed")]
 
@@ -189,6 +190,49 @@ def test_br_070_auto_decompress(provider, host, session, decompress, run):
     assert dict(stored.headers).get("content-length", str(len(stored.body))) == str(len(stored.body))
     provider.close()
     with session("none", hosts=[host]):
+        assert run(call()) == first
+
+
+def test_an_answer_that_the_client_leaves_encoded_is_judged_by_its_content(url, provider, session, body, run):
+    async def call():
+        async with (
+            aiohttp.ClientSession(auto_decompress=False) as client,
+            client.post(url, json=body("pack it")) as response,
+        ):
+            return await response.read()
+
+    packed = openai_chat("packed")
+    provider.script([replace(packed, encoding="gzip")])
+    with session("once") as opened:
+        first = run(call())
+    (entry,) = opened.recorded
+    assert gzip.decompress(first) == packed.body
+    assert (entry.verdict, entry.answer.choices[0].text, entry.response.body) == ("good", "packed", first)
+    provider.close()
+    with session("none"):
+        assert run(call()) == first
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "stream"])
+def test_br_070_an_answer_that_the_program_decompresses_is_judged_by_its_content(
+    streamed, url, provider, session, body, run
+):
+    answer = replace(openai_stream("tell") if streamed else openai_chat("tell"), encoding="gzip")
+
+    async def call():
+        async with (
+            aiohttp.ClientSession(auto_decompress=False) as client,
+            client.post(url, json=body("tell", stream=streamed)) as response,
+        ):
+            return await response.read()
+
+    provider.script([answer])
+    with session("once") as opened:
+        first = run(call())
+    provider.close()
+    assert gzip.decompress(first) == answer.body
+    assert [(entry.verdict, entry.response.decoded) for entry in opened.recorded] == [("good", "")]
+    with session("none"):
         assert run(call()) == first
 
 

@@ -72,6 +72,17 @@ def test_br_084_it_comes_over_us(aioresponses, url, provider, session):
     assert provider.count == 0
 
 
+def test_br_084_it_came_and_went_within_the_session(aioresponses, url, provider, session):
+    with (
+        pytest.raises(AdapterError, match=r"aioresponses \(on aiohttp\) and onetake are both active"),
+        session("once"),
+        aioresponses() as mocked,
+    ):
+        mocked.post(url, exception=_MADE_UP)
+        _answered_by_it(url)
+    assert provider.count == 0
+
+
 def test_br_084_it_is_gone_again(aioresponses, url, provider, session):
     with aioresponses() as mocked:
         mocked.post(url, exception=_MADE_UP)

@@ -208,8 +208,10 @@ def test_a_kept_stream_whose_chunks_the_provider_broke_raises_again(provider, co
 
 
 @pytest.mark.parametrize("then", [b"", b"zz\r\n"], ids=["no last chunk", "no size"])
-def test_lines_of_a_stream_that_is_complete_end_as_they_do_without_us(provider, session, connection, post, then):
-    whole = openai_stream("a b c")
+@pytest.mark.parametrize("end", [b"\n\n", b""], ids=["last line", "no line end"])
+def test_lines_of_a_stream_that_is_complete_end_as_they_do_without_us(provider, session, connection, post, then, end):
+    stream = openai_stream("a b c")
+    whole = replace(stream, pieces=(stream.body.rstrip() + end,))
     provider.script([_raw_chunks(whole, then)] * 2)
     got = []
     for mode in ("off", "once", "none"):

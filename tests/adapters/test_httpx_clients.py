@@ -182,6 +182,15 @@ def test_br_070_json_that_the_client_cannot_read_comes_back_as_it_came(
     assert [(entry.verdict, entry.response.decoded) for entry in opened.entries] == [("good", "")]
 
 
+@pytest.mark.parametrize("mode", ["once", "none"])
+def test_a_web_socket_is_refused(mode, url, provider, host, session, sync_client):
+    headers = {"connection": "upgrade", "upgrade": "WebSocket"}
+    with session(mode, hosts=[host]) as opened, opened.expect_refusal() as expected, sync_client() as client:
+        client.get(url.replace("http", "ws"), headers=headers)
+    assert expected.refusals[0].args[0] == "a web socket cannot be recorded"
+    assert (provider.count, opened.recorded) == (0, ())
+
+
 @pytest.mark.parametrize("replays_raw", [True, False])
 def test_br_070_a_body_that_is_read_raw_comes_back_raw(replays_raw, url, provider, session, body, sync_client):
     answer = openai_chat("as it lies on the wire")

@@ -105,9 +105,9 @@ def test_a_cancelled_keep_is_finished_all_the_same(url, provider, session, body,
     assert [(entry.verdict, entry.ordinal) for entry in opened.recorded] == [("good", 0)]
 
 
-def test_a_web_socket_body_is_never_read_whole(url, provider, session, body, sync_client):
+def test_the_body_of_an_upgrade_is_never_read_whole(url, provider, session, body, sync_client):
     """A 101 has no end: under `same` its body must not be waited for."""
-    upgrade = {"connection": "upgrade", "upgrade": "websocket"}
+    upgrade = {"connection": "upgrade", "upgrade": "of-another-kind"}
     open_end = replace(openai_chat("x"), status=101, headers=tuple(upgrade.items()), pieces=(b"", b""), hold_before=1)
     never = threading.Event()
     provider.script([replace(open_end, hold=never)])

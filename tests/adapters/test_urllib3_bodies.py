@@ -6,6 +6,7 @@ import asyncio
 import io
 
 import pytest
+import urllib3
 
 from onetake.adapters.urllib3_bodies import taken, taken_awaited
 
@@ -34,6 +35,23 @@ def test_a_body_is_given_on_as_often_as_it_takes(body, content, again):
     for _ in range(2):
         given = again(found.again())
         assert (given or b"" if not isinstance(given, str) else given.encode()) == content
+
+
+def test_what_is_no_body_is_the_clients_own_error(url, provider, session):
+    with pytest.raises(TypeError) as bare:
+        urllib3.request("POST", url, body=12)
+    with session("once"), pytest.raises(TypeError) as raised:
+        urllib3.request("POST", url, body=12)
+    assert (str(raised.value), provider.count) == (str(bare.value), 0)
+
+
+def test_an_error_within_an_iterable_body_stays_what_it_is():
+    def parts():
+        yield b"one"
+        raise TypeError("of the program")
+
+    with pytest.raises(TypeError, match="of the program"):
+        taken(parts())
 
 
 def test_a_file_is_read_from_where_it_was_said():

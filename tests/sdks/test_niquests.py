@@ -247,11 +247,44 @@ def test_an_event_stream_session(provider, session):
     assert [entry.verdict for entry in recording.recorded] == ["good"]
 
 
-def test_a_sealed_session_refuses_a_web_socket(provider, session):
+@pytest.mark.parametrize("awaited", [False, True], ids=["threads", "tasks"])
+@pytest.mark.parametrize("decode", [False, True, None], ids=["raw", "decoded", "as told"])
+@pytest.mark.parametrize("way", ["read", "stream"])
+@pytest.mark.parametrize("repeats", ["sequence", "same"])
+def test_br_070_an_encoded_answer_comes_back_as_it_was_read(repeats, way, decode, awaited, provider, session):
+    import urllib3_future
+
+    answer = replace(openai_chat("tell"), encoding="gzip")
+    provider.script([answer] * 2)
+    asked = {"headers": {"content-type": "application/json"}, "body": json.dumps(_body("tell"))}
+
+    def ask():
+        with urllib3_future.PoolManager() as pools:
+            response = pools.request("POST", provider.url + _CHAT, preload_content=False, **asked)
+            return response.read(None, decode) if way == "read" else b"".join(response.stream(9, decode))
+
+    async def main():
+        async with urllib3_future.AsyncPoolManager() as pools:
+            response = await pools.request("POST", provider.url + _CHAT, preload_content=False, **asked)
+            if way == "read":
+                return await response.read(decode_content=decode)
+            return b"".join([piece async for piece in response.stream(9, decode)])
+
+    bare = asyncio.run(main()) if awaited else ask()
+    first, recording = _replayed(session, provider, (lambda: asyncio.run(main())) if awaited else ask, repeats=repeats)
+    assert (first, first == answer.body) == (bare, decode is not False)
+    stored = recording.recorded[0]
+    assert stored.verdict == "good"
+    assert stored.response.decoded == ("" if decode is False or repeats == "same" else "gzip")
+
+
+@pytest.mark.parametrize("mode", ["once", "new_episodes", "none"])
+def test_a_web_socket_is_refused(mode, provider, session):
     host = provider.url.removeprefix("http://")
-    with session("none", hosts=[host]) as sealed, sealed.expect_refusal(), niquests.Session() as client:
+    with session(mode, hosts=[host]) as opened, opened.expect_refusal() as expected, niquests.Session() as client:
         client.get(f"ws://{host}/socket")
-    assert provider.count == 0
+    assert expected.refusals[0].args[0] == "a web socket cannot be recorded"
+    assert (provider.count, opened.recorded) == (0, ())
 
 
 def test_a_stream_dropped_unread_frees_those_who_wait(provider, session):
@@ -328,7 +361,7 @@ def test_http2_is_carried(awaited, session):
     assert server.count == 2
 
 
-def test_a_live_web_socket_passes_and_is_not_recorded(session):
+def test_an_ignored_web_socket_passes(session):
     listening = socket.create_server(("127.0.0.1", 0))
     host = f"127.0.0.1:{listening.getsockname()[1]}"
 
@@ -343,7 +376,7 @@ def test_a_live_web_socket_passes_and_is_not_recorded(session):
 
     thread = threading.Thread(target=serve)
     thread.start()
-    with listening, session("once", hosts=[host]) as recording, niquests.Session() as client:
+    with listening, session("once", ignore=[host]) as recording, niquests.Session() as client:
         response = client.get(f"ws://{host}/socket")
         assert (response.status_code, response.extension.next_payload()) == (101, "hi")
         response.extension.close()

@@ -82,6 +82,7 @@ async def _answer(client: Client, request: Any, send: Callable[[Any], Awaitable[
         with active.letting_pass(request.method, url):
             return await send(request)
     asked = Request(request.method, url, _headers(request), await _body(client.module, request))
+    rivals.refuse_vcrpy(engine, client.module.ClientSession._request, asked)
     step = await waiting.begun_awaited(lambda flow: engine.begin(asked, flow, client.named))
     if isinstance(step, Replay):
         return await aiohttp_responses.replayed(client, engine, request, step.entry)

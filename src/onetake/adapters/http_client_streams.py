@@ -11,6 +11,7 @@ from typing import Any
 
 from onetake.adapters.http_client_wire import Chunked
 from onetake.bodies import broken_by
+from onetake.model import Cut
 from onetake.passage import Passage
 from onetake.streams import Ending
 
@@ -29,7 +30,7 @@ class Passing:
         self._received = 0
         self._ran_dry = False
         self.broke_off = False
-        """Whether a chunked body ended before its last chunk, or went on as none, with something still to come."""
+        """Whether a chunked body ended before its last chunk, or went on as none, before its answer was whole."""
         self._response: Callable[[], Any] = lambda: None
 
     def watch(self, response: Any, passage: Passage) -> None:
@@ -118,8 +119,9 @@ class Passing:
         if self._is_read(short=short):
             self._end(Ending.END)
         elif self._chunked is not None and (short or self._chunked.broken):
-            self.broke_off = not self._passage.complete
             self._end(Ending.FAILED)  # the response raises for it
+            came = self._passage.came
+            self.broke_off = came is None or came.cut is not Cut.NO
         self._ran_dry = self._ran_dry or short
 
     def _is_read(self, *, short: bool) -> bool:

@@ -45,7 +45,8 @@ def patch(module: ModuleType) -> None:
                 f"onetake cannot intercept {client}: it has no {transport}.{method}; use a version that has, "
                 "or a newer onetake"
             )
-        if not hooking.stands(original) and not rivals.over(original):
+        # Over vcrpy even where it wraps a hook of ours: or it would answer before that is asked.
+        if not rivals.over(original) and (rivals.is_of_vcrpy(original) or not hooking.stands(original)):
             hooking.put(getattr(module, transport), method, make(module, client, original))
 
 
@@ -117,7 +118,9 @@ def _async(module: ModuleType, client: str, original: Callable[..., Any]) -> Cal
 
 
 def _refuse_rival(module: ModuleType, engine: Engine, request: Any, asked: Request) -> None:
-    """Refuse a call that respx, which sits below this adapter, would answer: its answer is nobody's recording."""
+    """Refuse a call that another tool beside this adapter would answer: its answer is nobody's recording."""
+    for transport, method in _HOOKS:
+        rivals.refuse_vcrpy(engine, getattr(getattr(module, transport), method), asked)
     if rivals.respx_takes(module.__name__, request):
         raise engine.refuse(rivals.refusal("respx", asked, engine.policy))
 

@@ -106,6 +106,7 @@ class _Call:
         """Make the call, and make it again where a retry after its status is due; *place* is its absolute URL."""
         asked = self._asked
         request = asked.request(place, self._body)
+        rivals.refuse_vcrpy(engine, asked.pool.ConnectionCls, request)
         step = waiting.begun(lambda flow: engine.begin(request, flow, self._client))
         if isinstance(step, Replay):
             source = urllib3_streams.Stored(asked.module, engine, step.entry)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from onetake import active, waiting
+from onetake import active, rivals, waiting
 from onetake.adapters import urllib3_future_responses
 from onetake.adapters.urllib3_bodies import Body
 from onetake.adapters.urllib3_calls import Asked, Reading, retried
@@ -33,7 +33,7 @@ class Call:
     def made(self, engine: Engine, place: str) -> Any:
         """Make the call, and make it again where a retry after its status is due; *place* is its absolute URL."""
         asked = self._asked
-        request = _request(asked, place, self._body)
+        request = _request(engine, asked, place, self._body)
         step = waiting.begun(lambda flow: engine.begin(request, flow, self._client))
         if isinstance(step, Replay):
             response = urllib3_future_responses.replayed(
@@ -80,7 +80,7 @@ class AsyncCall:
     async def made(self, engine: Engine, place: str) -> Any:
         """Make the call, as `Call.made`."""
         asked = self._asked
-        request = _request(asked, place, self._body)
+        request = _request(engine, asked, place, self._body)
         step = await waiting.begun_awaited(lambda flow: engine.begin(request, flow, self._client))
         if isinstance(step, Replay):
             response = urllib3_future_responses.replayed(
@@ -132,12 +132,17 @@ class AsyncCall:
         return await asked.pool.urlopen(**asked.again(self._body, retries))
 
 
-def _request(asked: Asked, place: str, body: Body) -> Request:
-    """Return the request as it is matched; one for a web socket shows it by its scheme, as its headers come later."""
+def _request(engine: Engine, asked: Asked, place: str, body: Body) -> Request:
+    """Return the request as it is matched; one for a web socket shows it by its scheme, as its headers come later.
+
+    Refuses one that vcrpy would answer beside us.
+    """
     extension = asked.given.get("extension")
     if extension is not None and "ws" in extension.supported_schemes():
         place = place.replace("http", "ws", 1)
-    return asked.request(place, body)
+    request = asked.request(place, body)
+    rivals.refuse_vcrpy(engine, asked.pool.ConnectionCls, request)
+    return request
 
 
 def _sent(asked: Asked, body: Body) -> dict[str, Any]:
