@@ -70,6 +70,12 @@ class Engine:
         self._turns: dict[str, Turn] = {}
         self._warned: set[tuple[str, str]] = set()
         self._lock = forking.Lock()  # re-entrant: a stream that is dropped may end in the garbage collector, anywhere
+        forking.remember(self)
+
+    def renew(self) -> None:
+        """Let go, in a forked child, of what other threads hold."""
+        for turn in self._turns.values():
+            turn.renew()
 
     @property
     def recorded(self) -> list[Entry]:

@@ -195,6 +195,8 @@ def framing(response_headers: Headers, body_start: bytes) -> str | None:
 
 
 def _by_start(body_start: bytes) -> str | None:
+    if body_start[:1] == b"{":  # most bodies; nothing that streams starts so
+        return None
     if _SSE_START.match(body_start):
         return SSE
     if starts_frame(body_start):

@@ -51,10 +51,21 @@ class Lock:
 
     def renew(self) -> None:
         """Take a new lock where a thread holds the old one that is not in this process."""
-        if self._lock.acquire(blocking=False):
-            self._lock.release()
-        else:
-            self._lock = threading.RLock()
+        self._lock = freed(self._lock)
+
+
+def freed(lock: Any) -> Any:
+    """Return a lock in a forked child: the same, or a new one where a thread holds it that is not in this process.
+
+    For locks that are made by the call and whose owner is renewed by another: a `Lock` is dearer to make.
+
+    Args:
+        lock: Re-entrant.
+    """
+    if not lock.acquire(blocking=False):
+        return threading.RLock()
+    lock.release()
+    return lock
 
 
 @contextmanager

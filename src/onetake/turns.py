@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from threading import RLock
 
 from onetake import forking
 from onetake.steps import Flow, Live
@@ -30,13 +31,13 @@ class Turn:
         self._used: set[int] = set()
         self._held: set[int] = set()
         self._flight: _Flight | None = None
-        self._lock = forking.Lock()  # re-entrant: a stream that is dropped may end in the garbage collector, anywhere
-        self._writing = forking.Lock()
+        self._lock = RLock()  # re-entrant: a stream that is dropped may end in the garbage collector, anywhere
+        self._writing = RLock()
         self._done = False
-        forking.remember(self)
 
     def renew(self) -> None:
         """Let go, in a forked child, of what other threads hold: their calls are the parent's."""
+        self._lock, self._writing = forking.freed(self._lock), forking.freed(self._writing)
         self._held, self._flight = set(), None
 
     @property

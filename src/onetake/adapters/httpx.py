@@ -68,7 +68,7 @@ def _sync(module: ModuleType, client: str, original: Callable[..., Any]) -> Call
                 return original(self, request)
         request.read()
         asked = _asked(request, url)
-        _refuse_rival(module, engine, request, asked)
+        _refuse_rival(module, _HOOKS[0], engine, request, asked)
         step = waiting.begun(lambda flow: engine.begin(asked, flow, client))
         if isinstance(step, Replay):
             return _replayed(module, engine, step.entry)
@@ -96,7 +96,7 @@ def _async(module: ModuleType, client: str, original: Callable[..., Any]) -> Cal
                 return await original(self, request)
         await request.aread()
         asked = _asked(request, url)
-        _refuse_rival(module, engine, request, asked)
+        _refuse_rival(module, _HOOKS[1], engine, request, asked)
         step = await waiting.begun_awaited(lambda flow: engine.begin(asked, flow, client))
         if isinstance(step, Replay):
             return _replayed(module, engine, step.entry)
@@ -117,10 +117,9 @@ def _async(module: ModuleType, client: str, original: Callable[..., Any]) -> Cal
     return handle_async_request
 
 
-def _refuse_rival(module: ModuleType, engine: Engine, request: Any, asked: Request) -> None:
+def _refuse_rival(module: ModuleType, hook: tuple[str, str], engine: Engine, request: Any, asked: Request) -> None:
     """Refuse a call that another tool beside this adapter would answer: its answer is nobody's recording."""
-    for transport, method in _HOOKS:
-        rivals.refuse_vcrpy(engine, getattr(getattr(module, transport), method), asked)
+    rivals.refuse_vcrpy(engine, getattr(getattr(module, hook[0]), hook[1]), asked)
     if rivals.respx_takes(module.__name__, request):
         raise engine.refuse(rivals.refusal("respx", asked, engine.policy))
 
