@@ -10,7 +10,6 @@ import socket
 import ssl
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -30,23 +29,27 @@ def _here(tmp_path, monkeypatch):
 
 
 class Origin:
-    """Counts the connections that reach it, and keeps what comes over them."""
+    """Counts the connections that reach it, and keeps what comes over them: the system takes them in at once."""
 
     def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener.setblocking(False)
         self.address = self.listener.getsockname()
         self.place = f"127.0.0.1:{self.address[1]}"
-        self.connections = []
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._accepted = []
 
-    def _accept(self):
-        with contextlib.suppress(OSError):
+    @property
+    def connections(self):
+        with contextlib.suppress(BlockingIOError):
             while True:
-                self.connections.append(self.listener.accept()[0])
+                self._accepted.append(self.listener.accept()[0])
+        return self._accepted
 
     def received(self):
         """Return all bytes that came, once every client has closed."""
-        return b"".join(connection.makefile("rb").read() for connection in self.connections)
+        for connection in self.connections:
+            connection.setblocking(True)
+        return b"".join(connection.makefile("rb").read() for connection in self._accepted)
 
 
 @pytest.fixture

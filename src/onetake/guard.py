@@ -156,6 +156,12 @@ def sending(peer: Peer, data: Any, *, secure: bool = False, passed: tuple[str, s
         _check(_Attempt(peer, requests=requests, passed=passed))
 
 
+def carried() -> bool:
+    """Tell whether this is part of a live call of a session that records: an adapter carries it, so nothing stops it."""
+    scope = active.bound()
+    return scope is not None and active.is_inside() and not _is_sealed(scope.engine)
+
+
 def _check(attempt: _Attempt, only: Callable[[Refused, bool], bool] = lambda how, sealed: True) -> None:
     """Raise what the sessions here say.
 

@@ -255,7 +255,7 @@ def _check_datagram(sock: Any, data: Any, address: Any) -> None:
 
 
 def _check_data(sock: Any, data: Any) -> None:
-    peer = _peer(sock)
+    peer = None if guard.carried() else _peer(sock)
     if peer is not None and sock not in _accepted:
         secure = getattr(sock, "context", None) is not None
         guard.sending(peer, data, secure=secure, passed=_let_pass.get(sock))
