@@ -157,7 +157,7 @@ def sending(peer: Peer, data: Any, *, secure: bool = False, passed: tuple[str, s
 
 
 def carried() -> bool:
-    """Tell whether this is part of a live call of a session that records: an adapter carries it, so nothing stops it."""
+    """Tell whether this is part of a live call of a session that records, so that nothing stops it."""
     scope = active.bound()
     return scope is not None and active.is_inside() and not _is_sealed(scope.engine)
 

@@ -114,7 +114,8 @@ def test_br_052_br_053_br_054_every_way_to_read(url, provider, session, body, wa
 def test_br_074_chunks_end_where_they_ended(url, provider, session, body, run):
     async def call():
         async with aiohttp.ClientSession() as client, client.post(url, json=body("x", stream=True)) as response:
-            return [pair async for pair in response.content.iter_chunks()]
+            # The last chunk of the wire, which is empty, shows only where it comes by itself.
+            return [pair async for pair in response.content.iter_chunks() if pair != (b"", True)]
 
     provider.script([openai_stream("a b c")])
     with session("once"):
