@@ -48,3 +48,11 @@ def test_an_answer_gives_what_its_source_gives(chunked):
 
 def test_chunks_stay_the_pieces_of_their_source():
     assert list(_answer(Held([b"abc", b"de"], chunked=True)).read_chunked()) == [b"abc", b"de"]
+
+
+def test_an_answer_whose_reader_is_closed_first_closes_without_an_error():
+    response = _answer(Held([b"abc", b"de"]))
+    original = response._original_response
+    original.fp.close()
+    original.close()
+    assert original.isclosed()

@@ -207,3 +207,8 @@ class _Original(_Forgetful, http.client.HTTPResponse):
     def __init__(self, wire: _Wire, method: str) -> None:
         self.source = wire.source
         super().__init__(wire, method=method)  # type: ignore[arg-type]
+
+    def flush(self) -> None:
+        # Of a cycle the garbage collector may take the reader first, and what it takes it closes.
+        if self.fp is None or not self.fp.closed:
+            super().flush()
