@@ -172,8 +172,8 @@ def test_a_coding_that_cannot_be_undone_stays(coding, wire):
         ("gzip", b"plain text", True),
         ("br", b"\xff\xff\xff", True),
         ("rot13", b"cynva grkg", False),
-        ("gzip", gzip.compress(b"{}"), False),
-        ("gzip", gzip.compress(b"{}")[:-4], False),
+        ("gzip", gzip.compress(b"{}", mtime=0), False),
+        ("gzip", gzip.compress(b"{}", mtime=0)[:-4], False),
         ("gzip", b"", False),
     ],
 )
