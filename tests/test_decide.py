@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from onetake.decide import Action, Found, decide, reads_nothing, records, refuses, replaces_everything
+from onetake.decide import Action, Found, decide, never_goes_live, reads_nothing, records, refuses, replaces_everything
 from onetake.model import Mode
 
 COLUMNS = ["valid", "stale", "absent", "exhausted", "unreadable", "unkept", "expired", "pending"]
@@ -73,3 +73,7 @@ def table() -> str:
 
 def test_the_page_prints_the_table_of_the_function():
     assert table() in PAGE.read_text(encoding="utf-8")
+
+
+def test_only_one_mode_never_goes_live():
+    assert [mode for mode in Mode if never_goes_live(mode)] == [Mode.NONE]

@@ -12,10 +12,11 @@ from functools import partial, wraps
 from typing import Any
 
 from onetake import forking
+from onetake.decide import never_goes_live
 from onetake.engine import Engine
 from onetake.errors import InteractionNotFound, Refusal
 from onetake.misses import line_of
-from onetake.model import Mode, Request
+from onetake.model import Request
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +99,7 @@ def innermost() -> Scope | None:
     For what must be given to one of them, and is not an answer: a process that nobody can bind.
     """
     scopes = list(_open)
-    sealed = [scope for scope in scopes if scope.engine.policy.mode is Mode.NONE]
+    sealed = [scope for scope in scopes if never_goes_live(scope.engine.policy.mode)]
     return _end_of_chain(scopes) or next(reversed(sealed or scopes), None)
 
 

@@ -82,3 +82,8 @@ def reads_nothing(mode: Mode) -> bool:
 def refuses(mode: Mode, found: Found) -> bool:
     """Tell whether a mode refuses a request in a finished cassette."""
     return decide(mode, found, being_made=False) is Action.REFUSE
+
+
+def never_goes_live(mode: Mode) -> bool:
+    """Tell whether a mode is sealed: whatever the cassette holds, no call goes out."""
+    return not records(mode) and not reads_nothing(mode)

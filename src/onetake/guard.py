@@ -15,7 +15,7 @@ from enum import IntEnum
 from typing import Any
 
 from onetake import active, guard_callers
-from onetake.decide import reads_nothing, records
+from onetake.decide import never_goes_live, reads_nothing
 from onetake.engine import Engine
 from onetake.errors import InteractionNotFound, NetworkRefusal, Refusal
 from onetake.guard_peers import Peer, canonical_host, is_address, is_loopback, text_of
@@ -188,7 +188,7 @@ def _told(attempt: _Attempt, engines: list[Engine]) -> Refusal:
 
 
 def _is_sealed(engine: Engine) -> bool:
-    return not records(engine.policy.mode) and not reads_nothing(engine.policy.mode)
+    return never_goes_live(engine.policy.mode)
 
 
 def _is_farewell(data: Any) -> bool:

@@ -9,7 +9,7 @@ from onetake import active, children, dummies, guard_sockets, leaving, patching
 from onetake.aside import AsideStore, aside, clear, elsewhere, hide, place_of
 from onetake.cassette import Cassette
 from onetake.child_book import ChildBook
-from onetake.decide import reads_nothing, records, replaces_everything
+from onetake.decide import never_goes_live, reads_nothing, records, replaces_everything
 from onetake.engine import Engine
 from onetake.errors import AdapterError, StoreError
 from onetake.ledger import Ledger, is_same
@@ -57,7 +57,7 @@ class SessionRun:
         self._folder = cassette_folder(options.name, settings.root, policy.scrubber)
         self._owned = owned
         self._records = records(policy.mode)
-        self._sealed = not self._records and not reads_nothing(policy.mode)
+        self._sealed = never_goes_live(policy.mode)
         store = DirectoryStore(self._folder, place_of(self._folder, settings.root))
         pending = self._aside("pending", settings.root) if test else None
         self._cassette = Cassette(store, pending, resume=self._records and inherited is None)
