@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from onetake.child_book import ChildBook
+from onetake.child_book import ChildBook, Tally
 from onetake.errors import ChildError, ContractError, InteractionNotFound, NotStored
 from onetake.ledger import Ledger
 from onetake.model import Response
@@ -38,9 +38,34 @@ def test_each_refusal_arrives_once_and_whole(books):
     assert parent.told() == ([], [])
 
 
-def test_the_process_that_opened_the_session_writes_nothing(books, tmp_path):
-    books[0].tell(InteractionNotFound("why", "one"))
+def test_the_process_that_opened_the_session_writes_nothing(tmp_path):
+    book = ChildBook(tmp_path / "1", tmp_path, reads=True)
+    book.tell(InteractionNotFound("why", "one"))
+    book.count("replayed", "ab", 0)
+    book.note("old")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_children_did_is_counted_with_what_they_said(books):
+    parent, child = books
+    child.count("replayed", "ab", 0)
+    child.count("recorded", "cd", 1)
+    child.note("an ä and\na line")
+    assert parent.told() == ([], [])
+    child.count("replayed", "ab", 0)
+    child.count("rejected", "ef", 2)
+    child.note("an ä and\na line")
+    parent.told()
+    assert parent.tally == Tally([("ab", 0)] * 2, [("cd", 1)], [("ef", 2)], {"an ä and\na line": None})
+
+
+@pytest.mark.parametrize("line", [b"replayed ab\n", b"replayed ab x\n", b"note !\n", b"dreamt ab 0\n"])
+def test_a_count_that_cannot_be_read_is_a_refusal_that_nobody_knows(books, line):
+    parent, child = books
+    (file,) = child.folder.iterdir()
+    file.write_bytes(line)
+    ((refusal,), _) = parent.told()
+    assert (type(refusal), parent.tally) == (ChildError, Tally())
 
 
 def test_the_half_line_of_a_killed_child_is_left_alone(books):
@@ -181,7 +206,6 @@ def test_a_short_write_is_written_on(books, monkeypatch):
 
 def test_a_refusal_whose_line_never_came_is_settled_without_a_word(books):
     parent, child = books
-    child.folder.mkdir(parents=True)
     (child.folder / "1-a.told").write_bytes(b"- 3\n")
     assert parent.told() == ([], [])
 
@@ -195,5 +219,6 @@ def test_what_a_killed_run_left_is_removed_after_a_week_and_never_what_may_be_at
     week = time.time() - 8 * 24 * 3600
     for path in (old / "1-a.told", old, used):
         os.utime(path, (week, week))
+    parent.told()
     parent.remove()
     assert sorted(folder.name for folder in child.folder.parent.iterdir()) == ["used", "young"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from onetake import active, guard
+from onetake import active, guard, model_hosts
 from onetake.errors import InteractionNotFound, InteractionNotFoundAsException, NetworkRefusal
 from onetake.guard_peers import Peer
 from onetake.traffic import Traffic
@@ -276,12 +276,12 @@ def test_a_context_whose_sealed_session_has_ended_stays_sealed(direct):
 
 
 def test_no_known_host_of_models_is_quiet():
-    hosts = [host.replace("*", "x") for _, hosts in guard.MODEL_HOSTS for host in hosts]
+    hosts = [host.replace("*", "x") for _, hosts in model_hosts.MODEL_HOSTS for host in hosts]
     assert [host for host in hosts if Traffic().connection(host, 443) is not None] == []
     assert len(hosts) == len(set(hosts))
 
 
 def test_the_page_lists_the_known_hosts_of_models():
     page = (Path(__file__).parents[1] / "docs/reference/traffic.md").read_text(encoding="utf-8")
-    told = "\n".join(f"{provider}: {', '.join(hosts)}" for provider, hosts in guard.MODEL_HOSTS)
+    told = "\n".join(f"{provider}: {', '.join(hosts)}" for provider, hosts in model_hosts.MODEL_HOSTS)
     assert f"```\n{told}\n```" in page

@@ -101,7 +101,7 @@ def test_a_pending_entry_that_turns_out_to_hold_a_secret_stops_the_promotion(ope
     run = opened(test="test_it")
     ask(provider, "x")
     run.close()
-    (pending,) = (tmp_path / ".onetake/pending/c").glob("*.json")
+    (pending,) = (tmp_path / ".onetake/pending/c/test_it").glob("*.json")
     secret = "sk-proj-" + "Ab3dEf6hIj9lMn2pQr5tUv8xYz1B4dE7gH0jK3mN6pQ9sT2v"
     pending.write_text(pending.read_text().replace("answer 1 to: x", secret))
     run = opened(test="test_it")

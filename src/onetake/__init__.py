@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from onetake.errors import StoreError as StoreError
     from onetake.errors import UnreadableEntry as UnreadableEntry
     from onetake.errors import UsageError as UsageError
+    from onetake.installing import install as install
     from onetake.scopes import use_cassette as use_cassette
     from onetake.session import Session as Session
 
 _WHERE = {
     "use_cassette": "onetake.scopes",
+    "install": "onetake.installing",
     "recorded": "onetake.adapters.function",
     "Contract": "onetake.contract",
     "Session": "onetake.session",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any
 
-from onetake import forking
+from onetake import forking, strays
 from onetake.decide import never_goes_live
 from onetake.engine import Engine
 from onetake.errors import InteractionNotFound, Refusal
@@ -24,11 +24,13 @@ class Scope:
     """One open session in the place where it was opened; `parent` is the session around it.
 
     `ambient` is True for a test's: its fixtures run in contexts that nobody could bind, and so do their threads.
+    `lets_go` is True for that of a fixture which outlives it: what was started under it serves whoever comes then.
     """
 
     engine: Engine
     parent: Scope | None
     ambient: bool = False
+    lets_go: bool = False
 
 
 _scope: ContextVar[Scope | None] = ContextVar("onetake_scope", default=None)
@@ -53,14 +55,16 @@ _softly = False
 _lock = forking.Lock()
 
 
-def enter(engine: Engine, *, ambient: bool = False) -> Scope:
+def enter(engine: Engine, *, ambient: bool = False, lets_go: bool = False) -> Scope:
     """Open a scope. It answers the calls of contexts that are bound to it, and of those that are bound to none.
 
     Args:
         engine: The session's.
         ambient: True where threads that are started in a context bound to none belong to this session too.
+        lets_go: True where contexts that are bound to it count, once it is closed, as bound to none.
     """
-    scope = Scope(engine, _scope.get(), ambient)
+    scope = Scope(engine, bound(), ambient, lets_go)
+    engine.closed = False
     with _lock:
         engine.ledger.softly = _softly
         _carry_into_threads()
@@ -104,8 +108,9 @@ def innermost() -> Scope | None:
 
 
 def bound() -> Scope | None:
-    """Return the scope that this context is bound to."""
-    return _scope.get()
+    """Return the scope that this context is bound to; None where that has ended and let it go."""
+    scope = _scope.get()
+    return None if scope is not None and scope.lets_go and scope.engine.closed else scope
 
 
 def bind(scope: Scope) -> Token[Scope | None]:
@@ -147,15 +152,27 @@ def engine_for(method: str, url: str) -> Engine | None:
     """
     if is_inside():
         return None
-    scope = _scope.get()
+    scope = bound()
     if scope is None:
         scope = _innermost(method, url)
+    if scope is None and (watch := watching()) is not None and passed() is None:
+        watch.asked(method, url)
     return None if scope is None or scope.engine.passes(method, url) else scope.engine
 
 
 def nowhere() -> bool:
-    """Tell whether no session, open or ended, can be concerned by what happens here; the cheapest of questions."""
-    return not _open and _scope.get() is None
+    """Tell whether nobody, no session and no watch, can be concerned by what happens here; the cheapest question."""
+    return not _open and strays.watch is None and bound() is None
+
+
+def has_session() -> bool:
+    """Tell whether a session, open or ended, can be concerned by what happens here."""
+    return bool(_open) or bound() is not None
+
+
+def watching() -> strays.Watch | None:
+    """Return who is to be told of what happens here; None where a session is concerned, or nobody watches."""
+    return None if has_session() else strays.watch
 
 
 def concerned(stops: Callable[[Engine], bool]) -> list[Scope]:
@@ -168,7 +185,7 @@ def concerned(stops: Callable[[Engine], bool]) -> list[Scope]:
         This context's scope, which may have ended; in a context bound to none the innermost open scope, or all where
         they lie side by side.
     """
-    scope = _scope.get()
+    scope = bound()
     found = [one for one in (list(_open) if scope is None else [scope]) if stops(one.engine)]
     inner = _end_of_chain(found)
     return found if inner is None else [inner]
@@ -283,7 +300,7 @@ class _Here:
 
 def _carried(call: Callable[..., Any]) -> Callable[..., Any]:
     """Return what runs a call in another thread as part of the session, and of the calls, that it is started in."""
-    scope = _scope.get() or _end_of_chain([scope for scope in list(_open) if scope.ambient])
+    scope = bound() or _end_of_chain([scope for scope in list(_open) if scope.ambient])
     return partial(_Here(scope, _inside.get(), _passing.get()).run, call)
 
 
@@ -295,7 +312,7 @@ def _carry_into_threads() -> None:
 
     @wraps(start)
     def start_here(self: threading.Thread) -> None:
-        if _open or _scope.get() is not None:
+        if _open or bound() is not None:
             self.run = _carried(self.run)  # type: ignore[method-assign]
         start(self)
 

@@ -1,4 +1,4 @@
-"""`.onetake/`: where what is not part of a cassette lies, one folder each for pending, rejects and making."""
+"""`.onetake/`: where what is not part of a cassette lies, one folder each for pending, rejects, trash and so on."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
+from onetake.promoting import Journal
 from onetake.stores import files
 from onetake.stores.directory import DirectoryStore
 from onetake.stores.naming import SIDE_FOLDERS
@@ -20,10 +21,11 @@ class AsideStore(DirectoryStore):
         root: The settings' folder.
         kind: `pending`, `rejects` or `trash`.
         folder: The folder of the cassette that it belongs to.
+        part: A folder of its own in there: the name of one of the tests that share the cassette.
     """
 
-    def __init__(self, root: Path, kind: str, folder: Path) -> None:
-        where = aside(root, kind, folder)
+    def __init__(self, root: Path, kind: str, folder: Path, part: str = "") -> None:
+        where = aside(root, kind, folder) / part
         super().__init__(where, place_of(where, root))
         self._root = root
 
@@ -81,7 +83,20 @@ def hide(root: Path) -> None:
         ignore.write_bytes(_IGNORE)
 
 
-def clear(root: Path, kind: str, folder: Path, *, alone: bool) -> None:
+def journal(root: Path, folder: Path, part: str) -> Journal:
+    """Return where the promotions into a cassette are noted.
+
+    Args:
+        root: The settings' folder.
+        folder: The cassette's folder.
+        part: Which of its pending stores this session's entries wait in.
+    """
+    name = sha256(str(aside(root, "pending", folder).relative_to(root)).encode("utf-8", "surrogateescape")).hexdigest()
+    place = root / ".onetake" / "promoting"
+    return Journal(place, name[:16], part, lambda part: AsideStore(root, "pending", folder, part))
+
+
+def clear(root: Path, kind: str, folder: Path, part: str = "", *, alone: bool) -> None:
     """Remove what an emptied place under `.onetake/` still holds: sidecars that no entry names, empty folders.
 
     Nothing is removed while an entry is there, readable or not. What cannot be removed stays: it is in nobody's way.
@@ -90,9 +105,10 @@ def clear(root: Path, kind: str, folder: Path, *, alone: bool) -> None:
         root: The settings' folder.
         kind: `pending`, `rejects`, `trash` or `making`.
         folder: The cassette's folder.
+        part: As for `AsideStore`.
         alone: True where no other process writes under `.onetake/`: only then the folders above go too.
     """
-    place = aside(root, kind, folder)
+    place = aside(root, kind, folder) / part
     with suppress(OSError):
         for name in () if any(place.glob("*.json")) else SIDE_FOLDERS:
             if (place / name).is_dir() and not (place / name).is_symlink():

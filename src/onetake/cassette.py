@@ -10,6 +10,7 @@ from onetake.errors import FormatError, StoreError
 from onetake.format import load_entry
 from onetake.model import Entry
 from onetake.pending import Pending
+from onetake.promoting import Journal
 from onetake.stores import Store
 from onetake.stores.naming import Slot
 from onetake.writing import move, write
@@ -32,11 +33,14 @@ class Cassette:
         store: The cassette itself.
         pending: Where new entries wait for their test to pass; None writes them straight into the cassette.
         resume: True lets what an earlier run left in the pending store answer.
+        journal: Where promotions are noted; None where the stores do not outlive this process.
     """
 
-    def __init__(self, store: Store, pending: Store | None = None, *, resume: bool = False) -> None:
+    def __init__(
+        self, store: Store, pending: Store | None = None, *, resume: bool = False, journal: Journal | None = None
+    ) -> None:
         self.store = store
-        self._pending = Pending(pending, resume=resume) if pending is not None else None
+        self._pending = Pending(pending, resume=resume, journal=journal) if pending is not None else None
         self._lock = forking.Lock()
         self._before: frozenset[Slot] = frozenset()
         self._stamp: object = None
@@ -148,7 +152,11 @@ class Cassette:
         return self._pending.take_over(test, self._before, stored) if self._pending else []
 
     def promote(self) -> list[Entry]:
-        """Move what waits in the pending store into the cassette; returns the entries as they are there now."""
+        """Move what waits in the pending store into the cassette, all or none; returns the entries as they are there.
+
+        Raises:
+            StoreError, SecretLeftError: One could not be written: the cassette is as it was, and all still wait.
+        """
         return self._pending.promote(self.store) if self._pending else []
 
     def retire(self, touched: Collection[tuple[str, int]], trash: Store, *, entries: bool) -> None:

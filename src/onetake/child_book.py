@@ -1,4 +1,7 @@
-"""What a session's child processes refuse, on its way to the process that opened it: one file for each child."""
+"""What a session's child processes do and refuse, on its way to the process that opened it: one file for each child.
+
+A line is written at each call, and read by whoever opened the session: what a child did before it was killed is known.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import pickle
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from onetake import forking
@@ -20,19 +24,31 @@ _LEFT_BEHIND_S = 7 * 24 * 3600.0
 """Seconds after which what a killed run left is nobody's any more; no session is open for so long."""
 
 
+@dataclass(slots=True)
+class Tally:
+    """What became of a session's calls; each is known by its entry's key and ordinal, in the order of asking."""
+
+    replayed: list[tuple[str, int]] = field(default_factory=list)
+    recorded: list[tuple[str, int]] = field(default_factory=list)
+    rejected: list[tuple[str, int]] = field(default_factory=list)
+    """Answers that the gate refused; the ordinal counts among the rejects."""
+    notes: dict[str, None] = field(default_factory=dict)
+    """What was said that is no refusal, each text once."""
+
+
 class ChildBook:
     """A folder that a session's children write to and its own process reads.
 
-    A line is `+ <number> <refusal>`, or `- <number>` for one that was expected or handled after all.
+    A line is `+ <number> <refusal>`; `- <number>` for one that was expected or handled after all; `replayed`,
+    `recorded` or `rejected` with key and ordinal; `note <text>`.
 
     Args:
-        folder: Under `.onetake/children/` of *root*; made by the first child that has something to tell.
+        folder: Under `.onetake/children/` of *root*; made by the first child.
         root: The settings' folder.
         reads: True in the process that opened the session, False in one that inherited it.
-        notes: True where it matters that a child was there at all: what only it asked for, the session does not know.
     """
 
-    def __init__(self, folder: Path, root: Path, *, reads: bool, notes: bool = False) -> None:
+    def __init__(self, folder: Path, root: Path, *, reads: bool) -> None:
         self.folder = folder
         self._root = root
         self._reader = os.getpid() if reads else 0
@@ -45,21 +61,23 @@ class ChildBook:
         self._found: dict[str, dict[int, Refusal]] = {}
         self._unread: set[str] = set()
         """The files that hold something that cannot be read; a person may want to look at them."""
-        self._notes = notes
+        self._is_open = True
         self.anyone_came = False
-        """Whether a child told anything or, where that is noted, was there."""
+        """Whether a child was there."""
+        self.tally = Tally()
+        """What children did, as far as it was read."""
         self.renew()
         forking.remember(self)
 
     def renew(self) -> None:
         """Note that this process is there, if it is a child."""
-        if self._notes and self.is_child:
+        if self._is_open and self.is_child:
             self._begin()
             self._write(b"")
 
     def close(self) -> None:
         """Note no more who is there: the session has ended."""
-        self._notes = False
+        self._is_open = False
 
     @property
     def is_child(self) -> bool:
@@ -74,6 +92,24 @@ class ChildBook:
         self._mine.append(refusal)
         told = type(refusal)(*refusal.args[:2]) if isinstance(refusal, NotStored) else refusal
         self._write(b"+ %d %s" % (len(self._mine) - 1, base64.b64encode(pickle.dumps(told))))
+
+    def count(self, what: str, key: str, ordinal: int) -> None:
+        """Write down what became of a call, if this process is a child.
+
+        Args:
+            what: `replayed`, `recorded` or `rejected`.
+            key: The entry's.
+            ordinal: The entry's.
+        """
+        if self.is_child:
+            self._begin()
+            self._write(b"%s %s %d" % (what.encode(), key.encode(), ordinal))
+
+    def note(self, text: str) -> None:
+        """Write down what was said that is no refusal, if this process is a child."""
+        if self.is_child:
+            self._begin()
+            self._write(b"note " + base64.b64encode(text.encode("utf-8", "surrogatepass")))
 
     def settled(self, refusals: Iterable[Refusal]) -> None:
         """Write down that refusals which this child told were expected or handled after all."""
@@ -113,6 +149,10 @@ class ChildBook:
                 case [b"-", number] if number.isdigit():
                     # None where the line that told it could not be written.
                     settled += [one] if (one := found.get(int(number))) else []
+                case [b"replayed" | b"recorded" | b"rejected" as what, key, number] if number.isdigit():
+                    getattr(self.tally, what.decode()).append((key.decode(errors="replace"), int(number)))
+                case [b"note", text] if (note := _note(text)) is not None:
+                    self.tally.notes[note] = None
                 case _:
                     told.append(ChildError(file.as_posix(), "a line in it is damaged"))
         return told, settled
@@ -189,6 +229,13 @@ def _refusal(data: bytes, file: Path) -> Refusal:
     except Exception as error:  # noqa: BLE001 - damaged bytes may raise anything
         return ChildError(file.as_posix(), f"a refusal in it is damaged, or of another onetake: {type(error).__name__}")
     return refusal if isinstance(refusal, Refusal) else ChildError(file.as_posix(), "what is in it is no refusal")
+
+
+def _note(text: bytes) -> str | None:
+    try:
+        return base64.b64decode(text, validate=True).decode("utf-8", "surrogatepass")
+    except ValueError:
+        return None
 
 
 def _sweep(folder: Path) -> None:

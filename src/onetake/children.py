@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from onetake import active, forking, starting
+from onetake import active, forking, modes, starting
 from onetake.contract import Contract
 from onetake.decide import reads_nothing, records
 from onetake.engine import Engine
@@ -27,33 +27,39 @@ _seeds: WeakKeyDictionary[Engine, str] = WeakKeyDictionary()
 _travelling: dict[tuple[str, str], bool] = {}
 
 
-def seed_of(options: Options, policy: Policy, folder: Path, told: Path, refusals: str) -> str:
+def seed_of(options: Options, policy: Policy, folder: Path, told: Path, refusals: str, *, owned: bool) -> str:
     """Return what a child needs to open the same session, as JSON.
 
     Args:
         options: What the session was asked for; what the settings say, the child reads for itself.
         policy: What it goes by.
         folder: Its cassette's.
-        told: Where children write their refusals.
+        told: Where children write what they do and refuse.
         refusals: `fail` or `report`.
+        owned: True where the cassette is one test's alone.
 
     Returns:
-        Empty for a session that reads and writes nothing. A contract travels as its schema; one that is more than that
-        (a type with validators, a callable `on`) cannot judge in the child, which then records nothing.
+        Empty for a session that reads and writes nothing, unless that holds for the whole program. A contract travels as
+        its schema; one that is more than that (a type with validators, a callable `on`) cannot judge in the child, which
+        then records nothing.
 
     Raises:
         UsageError: An option is too long for an environment.
     """
-    if reads_nothing(policy.mode):
+    forced = modes.forced()
+    if reads_nothing(policy.mode) and forced is None:
         return ""
     seed = {
         **_options(options, policy),
         "root": str(policy.root),
         "name": str(folder),
         "mode": policy.mode.value,
+        "forced": forced.value if forced else "",
+        "switch": modes.switch(),
         "refusals": refusals,
         "test": policy.test,
         "node": policy.node,
+        "owned": owned,
         "told": str(told),
     }
     if unjudged := [one.name for one in policy.contracts if one.is_type or not _travels(one)]:

@@ -1,13 +1,14 @@
 """Dummies for credentials: an SDK can be started in a session that never goes live, on a machine without any key.
 
 Every known provider's variable that is unset gets a harmless value for as long as such a session is open, unless the
-environment names another way in: beside that, a key of ours could win, and change what is asked.
+environment names another way in: beside that, a key of ours could win, and change what is asked. What the settings name
+under `credentials` goes before.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from onetake import forking
 
@@ -51,39 +52,56 @@ The dummies of one provider stand in together, where none of its variables is se
 _lock = forking.Lock()
 _open = {True: 0, False: 0}
 """How many sessions are open, by whether they are sealed."""
+_NONE: Mapping[str, str] = {}
+_own: list[Mapping[str, str]] = []
+"""What the settings of the sealed sessions that are open name."""
 _standing: list[tuple[str, str, str | None]] = []
 """The variables that have a dummy now, with it and what they held before: nothing, or an empty text."""
 
 
-def begin(*, sealed: bool) -> None:
+def begin(*, sealed: bool, credentials: Mapping[str, str] = _NONE) -> None:
     """Note that a session opens.
 
     Args:
         sealed: True where it never goes live. The dummies stand in while sealed sessions are open and no others.
+        credentials: Variables, with harmless values, that its settings name.
     """
     with _lock:
         _open[sealed] += 1
+        if sealed:
+            _own.append(credentials)
         _set_or_restore()
 
 
-def end(*, sealed: bool) -> None:
+def end(*, sealed: bool, credentials: Mapping[str, str] = _NONE) -> None:
     """Note that a session ends: with the last one the variables are as they were.
 
     Args:
         sealed: As it was said when it opened.
+        credentials: As they were said when it opened.
     """
     with _lock:
         _open[sealed] -= 1
+        if sealed:
+            _own.remove(credentials)
         _set_or_restore()
 
 
 def _set_or_restore() -> None:
     wanted = _open[True] > 0 and not _open[False]
-    if wanted and not _standing:
-        _standing.extend((name, dummy, os.environ.get(name)) for name, dummy in _missing())
-        os.environ.update((name, dummy) for name, dummy, _ in _standing)
+    if wanted:
+        for credentials in _own:
+            _stand_in(credentials.items())
+        _stand_in(_missing())
     while _standing and not wanted:
         _restore(*_standing.pop())
+
+
+def _stand_in(variables: Iterable[tuple[str, str]]) -> None:
+    for name, dummy in variables:
+        if not os.environ.get(name):
+            _standing.append((name, dummy, os.environ.get(name)))
+            os.environ[name] = dummy
 
 
 def _missing() -> Iterator[tuple[str, str]]:

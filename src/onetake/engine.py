@@ -257,6 +257,7 @@ class Engine:
             self.requests.append(request)
             if isinstance(step, Replay):
                 self.played.append((step.entry.key, step.entry.ordinal))
+                self.ledger.count("replayed", step.entry.key, step.entry.ordinal)
         if isinstance(step, Replay) and (old := self._lookup.validity.warning(step.entry)):
             self.ledger.say(old)
 

@@ -27,23 +27,36 @@ from onetake.model import Response, Violation
 
 
 class OnetakeError(BaseException):
-    """Root of every error that onetake raises."""
+    """Root of every error that onetake raises.
+
+    `exit_code` is what a command or a program ends with because of it; of several the highest counts.
+    """
+
+    exit_code = 1
 
 
 class UsageError(OnetakeError, Exception):
     """The call, the settings or the contract is wrong; says what would be right."""
 
+    exit_code = 2
+
 
 class StoreError(OnetakeError, Exception):
     """The store cannot be read or written."""
+
+    exit_code = 5
 
 
 class FormatError(OnetakeError, Exception):
     """The bytes of an entry are damaged, or of a version this onetake does not know; says the remedy."""
 
+    exit_code = 5
+
 
 class AdapterError(OnetakeError, Exception):
     """A client cannot be intercepted as it is installed."""
+
+    exit_code = 2
 
 
 class Refusal(OnetakeError):
@@ -77,6 +90,8 @@ class InteractionNotFound(Refusal):
         remedy: What mends it in this mode; several lines, or empty.
     """
 
+    exit_code = 6
+
     def __init__(self, reason: str, asked: str, looked: str = "", nearest: str = "", remedy: str = "") -> None:
         super().__init__(reason, asked, looked, nearest, remedy)
 
@@ -97,6 +112,8 @@ class UnreadableEntry(Refusal):
         why: What is wrong with it.
         remedy: What to do about it.
     """
+
+    exit_code = 5
 
     def __init__(self, where: str, why: str, remedy: str = "") -> None:
         super().__init__(where, why, remedy)
@@ -171,6 +188,8 @@ class NotStored(Refusal):
         response: The answer as it came, its secrets too, for a program that saves it; never printed.
     """
 
+    exit_code = 5
+
     def __init__(self, asked: str, why: str, response: Response | None = None) -> None:
         super().__init__(asked, why, response)
 
@@ -194,6 +213,8 @@ class NetworkRefusal(Refusal, ConnectionRefusedError):
         session: The sealed session.
         remedy: What mends it; several lines, or empty.
     """
+
+    exit_code = 6
 
     def __init__(self, asked: str, client: str, session: str, remedy: str = "") -> None:
         super().__init__()
@@ -222,6 +243,8 @@ class ChildError(Refusal, Exception):
         place: The file.
         why: What is wrong with it.
     """
+
+    exit_code = 5
 
     def __init__(self, place: str, why: str) -> None:
         super().__init__(place, why)

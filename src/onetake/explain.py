@@ -11,7 +11,7 @@ from typing import Any
 from onetake import picking
 from onetake.compare import Difference, differences, distance
 from onetake.decide import Found, refuses
-from onetake.hints import key_rules
+from onetake.hints import key_rules, written
 from onetake.key import volatile
 from onetake.model import Mode, Request
 from onetake.printable import one_line
@@ -129,6 +129,7 @@ def remedy(
     cassette: str,
     empty: bool = False,
     sealed: bool = False,
+    switch: str = "",
 ) -> str:
     """Say what mends a refusal in the present mode.
 
@@ -139,19 +140,21 @@ def remedy(
         cassette: The cassette's place.
         empty: True where the cassette holds no entry at all.
         sealed: True where the environment says `ONETAKE_MODE=none`, which no other setting overrides.
+        switch: How another mode is said for this program, up to the mode's word; empty where its code says it.
 
     Returns:
         Printable lines, most of them to run or to write; empty where this mode refuses no such request.
     """
     if not refuses(mode, found):
         return ""
-    lines = ["unset ONETAKE_MODE first: its none wins over every other mode"] if sealed else []
+    first = sealed and not switch.startswith("ONETAKE_MODE")
+    lines = ["unset ONETAKE_MODE first: its none wins over every other mode"] if first else []
     if empty and found is Found.ABSENT:
         whose = "this test" if pytest_node else one_line(cassette)
-        return "\n".join([*lines, f"no entry for {whose} yet: {command(Mode.ONCE, pytest_node)}"])
+        return "\n".join([*lines, f"no entry for {whose} yet: {command(Mode.ONCE, pytest_node, switch)}"])
     able = [other for other in _MENDING if not refuses(other, found)]
     for other in able if pytest_node or found is Found.STALE else able[:1]:
-        lines.append(f"{command(other, pytest_node)} ({_MENDING[other]})")
+        lines.append(f"{command(other, pytest_node, switch)} ({_MENDING[other]})")
     return "\n".join(lines + ([_ADVICE[found]] if found in _ADVICE else []))
 
 
@@ -168,8 +171,10 @@ _ADVICE = {
 }
 
 
-def command(mode: Mode, pytest_node: str | None) -> str:
+def command(mode: Mode, pytest_node: str | None, switch: str = "") -> str:
     """Say how to run the present test, or the program, in another mode; one line to run or to write."""
+    if pytest_node is None and switch:
+        return f"{switch}{mode}"
     if pytest_node is None:
         return f'mode="{mode}"'
     return f"pytest --record-mode={mode} {_quoted(one_line(pytest_node, 400))}"
@@ -245,5 +250,5 @@ def _hints(candidate: Candidate, differences: Sequence[Difference]) -> list[str]
     if not rules:
         return []
     effect = "makes it match" if explained == len(differences) else f"takes away {explained} of these"
-    lines = [f"{setting} = [{', '.join(members[:_RULES])}]" for setting, members in rules.items()]
+    lines = written(rules, _RULES)
     return [f"once recorded under it, this {effect}, in [tool.onetake.key]:", *(f"  {line}" for line in lines)]

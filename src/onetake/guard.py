@@ -21,33 +21,10 @@ from onetake.errors import InteractionNotFound, NetworkRefusal, Refusal
 from onetake.guard_peers import Peer, canonical_host, is_address, is_loopback, text_of
 from onetake.misses import line_of
 from onetake.model import Request
-from onetake.traffic import Route
+from onetake.model_hosts import is_model_host
+from onetake.strays import Watch
+from onetake.traffic import Route, Traffic
 
-MODEL_HOSTS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("OpenAI", ("api.openai.com", "*.api.openai.com", "*.openai.azure.com", "*.cognitiveservices.azure.com")),
-    ("Azure AI Foundry", ("*.services.ai.azure.com", "*.models.ai.azure.com", "models.inference.ai.azure.com")),
-    ("Anthropic", ("api.anthropic.com",)),
-    ("Google", ("generativelanguage.googleapis.com", "aiplatform.googleapis.com", "*-aiplatform.googleapis.com")),
-    ("Amazon Bedrock", ("bedrock-runtime.*.amazonaws.com", "bedrock-runtime-fips.*.amazonaws.com")),
-    ("Mistral", ("api.mistral.ai", "codestral.mistral.ai")),
-    ("Cohere", ("api.cohere.com", "api.cohere.ai")),
-    ("xAI", ("api.x.ai", "*.api.x.ai")),
-    ("DeepSeek", ("api.deepseek.com",)),
-    ("Groq, Cerebras, SambaNova", ("api.groq.com", "api.cerebras.ai", "api.sambanova.ai")),
-    ("OpenRouter", ("openrouter.ai",)),
-    ("Together", ("api.together.xyz", "api.together.ai")),
-    ("Fireworks, DeepInfra, Replicate", ("api.fireworks.ai", "api.deepinfra.com", "api.replicate.com")),
-    ("Hugging Face", ("router.huggingface.co", "api-inference.huggingface.co", "*.endpoints.huggingface.cloud")),
-    ("Perplexity, AI21, Voyage, Jina", ("api.perplexity.ai", "api.ai21.com", "api.voyageai.com", "api.jina.ai")),
-    ("GitHub Models, NVIDIA", ("models.github.ai", "integrate.api.nvidia.com")),
-    ("Alibaba, Moonshot", ("dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com", "api.moonshot.ai")),
-    ("Ollama", ("ollama.com",)),
-)
-"""The known hosts of models: provider, and its hosts. A `*` stands for one label or more, or for a part of one."""
-
-_MODELS = re.compile(
-    "|".join(re.escape(host).replace(r"\*", "[^/:]+") for _, hosts in MODEL_HOSTS for host in hosts),
-)
 _REQUEST_LINE = re.compile(rb"[\r\n]*([A-Z]{3,10}) (\S{1,8000}) HTTP/1\.[01](?=[\r\n])")
 _URL = re.compile(r"(?P<scheme>\w+)://(?:[^/?#@]*@)?(?P<host>\[[^\]]+\]|[^/?#:]*)(?::(?P<port>\d+))?(?P<target>[^#]*)")
 _PORTS = {"http": 80, "https": 443}
@@ -156,6 +133,11 @@ def sending(peer: Peer, data: Any, *, secure: bool = False, passed: tuple[str, s
         _check(_Attempt(peer, requests=requests, passed=passed))
 
 
+def is_model(url: str, traffic: Traffic) -> bool:
+    """Tell whether a URL is of a known host of models, or of one that the settings' `hosts` name."""
+    return is_model_host(place_of(url)[0]) or traffic.names(url)
+
+
 def carried() -> bool:
     """Tell whether this is part of a live call of a session that records, so that nothing stops it."""
     scope = active.bound()
@@ -177,6 +159,23 @@ def _check(attempt: _Attempt, only: Callable[[Refused, bool], bool] = lambda how
     engines = [scope.engine for scope in active.concerned(stops)]
     if engines:
         raise _told(attempt, engines)
+    if (watch := active.watching()) is not None and not attempt.quietly:
+        _tell(watch, attempt)
+
+
+def _tell(watch: Watch, attempt: _Attempt) -> None:
+    """Tell who watches, where no session does, of what reaches a model."""
+    policy, peer = watch.policy, attempt.peer
+    passed = [one for one in (active.passed(), attempt.passed) if one is not None and _is_part(attempt, one)]
+    for method, url in (*passed, *attempt.requests):
+        if is_model(url, policy.traffic):
+            if policy.traffic.verdict(method, url) is Route.INTERACTION:
+                watch.reached(*place_of(url), line_of(Request(method, url), policy))
+            return
+    if _route(policy.traffic, attempt, sealed=False) is Route.INTERACTION:
+        host = next(filter(is_model_host, peer.names), peer.host)
+        asked = line_of(Request(*attempt.requests[0]), policy) if attempt.requests else attempt.asked
+        watch.reached(host, peer.port, asked)
 
 
 def _told(attempt: _Attempt, engines: list[Engine]) -> Refusal:
@@ -203,8 +202,8 @@ def _refused(engine: Engine, attempt: _Attempt) -> Refused:
     """Say how one session refuses an attempt, if it does."""
     if reads_nothing(engine.policy.mode):
         return Refused.NOT
-    route = _route(engine, attempt)
     sealed = _is_sealed(engine)
+    route = _route(engine.policy.traffic, attempt, sealed=sealed)
     if route in (Route.IGNORED, Route.LOCAL):
         return Refused.NOT
     if route is Route.INTERACTION:
@@ -214,9 +213,9 @@ def _refused(engine: Engine, attempt: _Attempt) -> Refused:
     return Refused.QUIETLY if route is Route.QUIET else Refused.TOLD
 
 
-def _route(engine: Engine, attempt: _Attempt) -> Route | None:
+def _route(traffic: Traffic, attempt: _Attempt, *, sealed: bool) -> Route | None:
     """Say what an attempt is to a session; None where nothing is known of it."""
-    traffic, peer = engine.policy.traffic, attempt.peer
+    peer = attempt.peer
     for passed in filter(None, (active.passed(), attempt.passed)):
         # A session that was opened since then may not let pass what the one before it did.
         if _is_part(attempt, passed) and (verdict := traffic.verdict(*passed)) is not Route.INTERACTION:
@@ -229,12 +228,12 @@ def _route(engine: Engine, attempt: _Attempt) -> Route | None:
         return found[0]
     if Route.QUIET in read:
         return Route.QUIET
-    if any(_MODELS.fullmatch(name) for name in peer.names):
+    if any(map(is_model_host, peer.names)):
         return Route.INTERACTION
     if not is_loopback(peer.host):
         return None
     # In the clear on loopback: an adapter would have had it. What records has its own adapters to see to that.
-    return Route.INTERACTION if Route.INTERACTION in read and _is_sealed(engine) else Route.LOCAL
+    return Route.INTERACTION if Route.INTERACTION in read and sealed else Route.LOCAL
 
 
 def _is_part(attempt: _Attempt, passed: tuple[str, str]) -> bool:
@@ -255,6 +254,14 @@ def _is_to(url: re.Match[str], peer: Peer) -> bool:
     return peer.port in (None, port) and (
         canonical_host(url["host"]) in peer.names or (is_loopback(url["host"]) and is_loopback(peer.host))
     )
+
+
+def place_of(url: str) -> tuple[str, int | None]:
+    """Return a URL's host, in the form that patterns have, and port; an empty host where it cannot be read."""
+    found = _URL.match(url)
+    if found is None:
+        return "", None
+    return canonical_host(found["host"]), int(found["port"] or _PORTS.get(found["scheme"].lower(), 0)) or None
 
 
 def _path(url: re.Match[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 
 from onetake import jsonpath
@@ -29,6 +29,7 @@ _IN_TEXT = (
 _OPAQUE = r"(?=.*[0-9])(?=.*[a-z])(?=.*[A-Z])[\w.+=~…-]{30,}"
 _WHOLE = re.compile(f"{_UUID}|{_TIME}|{_EPOCH}|([A-Za-z]+[-_])+{_MIXED}{{8,}}|{_MIXED}{{16,}}|{_OPAQUE}")
 _DAY = timedelta(days=1)
+_LOOPBACK = re.compile(r"(https?://(?:localhost|127(?:\.\d+){3}|\[::1\])):\d+")
 
 
 def key_rules(
@@ -48,7 +49,9 @@ def key_rules(
     explained = 0
     for difference in differences:
         rule = None
-        if difference.kind == "changed" and difference.path.startswith("body") and difference.path != "body$.model":
+        if difference.path == "url.origin":
+            rule = _other_port(difference)
+        elif difference.kind == "changed" and difference.path.startswith("body") and difference.path != "body$.model":
             rule = _today(difference, recorded_at, days) or _whole_value(difference) or _in_text(difference)
         if rule is None:
             continue
@@ -57,6 +60,37 @@ def key_rules(
         if member not in rules.setdefault(setting, []):
             rules[setting].append(member)
     return rules, explained
+
+
+def written(rules: Mapping[str, Sequence[str]], most: int = 3) -> list[str]:
+    """Write key rules as they stand in `[tool.onetake.key]`.
+
+    Args:
+        rules: What `key_rules` returned.
+        most: Longest list of members of one setting.
+
+    Returns:
+        One line for each setting.
+    """
+    around = {"origins": "{{ {} }}"}
+    return [f"{name} = {around.get(name, '[{}]').format(', '.join(found[:most]))}" for name, found in rules.items()]
+
+
+def ignored(path: str) -> str:
+    """Return the member of `ignore` that takes one place of a JSON body out of the key; empty where none reaches it."""
+    try:
+        steps = jsonpath.parse(path.removeprefix("body"))
+    except UsageError:  # not in a JSON body, or in JSON inside a string
+        return ""
+    return json.dumps(jsonpath.show(tuple(step if isinstance(step, str) else None for step in steps)))
+
+
+def _other_port(difference: Difference) -> tuple[str, str] | None:
+    """Name the rule for a server on loopback that gets another port in every run."""
+    hosts = {_LOOPBACK.sub(r"\1", text.strip('"')) for text in (difference.asked, difference.stored)}
+    if len(hosts) > 1 or not _LOOPBACK.fullmatch(difference.asked.strip('"')):
+        return None
+    return "origins", f'{json.dumps(f"{hosts.pop()}:*")} = "local"'
 
 
 def _today(difference: Difference, recorded_at: str, days: tuple[date, ...]) -> tuple[str, str] | None:
@@ -74,13 +108,12 @@ def _whole_value(difference: Difference) -> tuple[str, str] | None:
     """Name the JSON path of a value that is an id, a moment or an opaque token on both sides."""
     if not all(_WHOLE.fullmatch(text.strip('"')) for text in (difference.asked, difference.stored)):
         return None
-    try:
-        steps = jsonpath.parse(difference.path.removeprefix("body"))
-    except UsageError:  # not in a JSON body, or in JSON inside a string: no rule reaches it by path
+    path = ignored(difference.path)
+    if not path:
         return None
+    steps = jsonpath.parse(json.loads(path))
     name = next((step for step in reversed(steps) if isinstance(step, str)), "")
-    path = jsonpath.show(tuple(step if isinstance(step, str) else None for step in steps))
-    return "ids" if re.fullmatch("id|.*(_id|Id|ID)", name) else "ignore", json.dumps(path)
+    return "ids" if re.fullmatch("id|.*(_id|Id|ID)", name) else "ignore", path
 
 
 def _in_text(difference: Difference) -> tuple[str, str] | None:

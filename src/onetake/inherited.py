@@ -9,7 +9,7 @@ from contextvars import Token
 from dataclasses import dataclass
 from pathlib import Path
 
-from onetake import active, starting
+from onetake import active, modes, starting
 from onetake.contract import Contract
 from onetake.model import Mode
 from onetake.options import Options
@@ -60,19 +60,29 @@ def belong(seed: str) -> None:
         _now = None
         active.unbind(before.scope, before.token)
         before.run.close()
+    modes.set_run(None, "")  # a session that is handed on goes by its own mode
     if seed:
         run = _run(seed)
         scope = run.open(ambient=True)
         _now = _Now(seed, run, scope, active.bind(scope))
+        modes.set_run(*_said_for_all(seed))
+
+
+def _said_for_all(seed: str) -> tuple[Mode | None, str]:
+    """Return what was said for the whole program that this process is part of, as `modes.set_run` takes it."""
+    said = json.loads(seed)
+    return (Mode(said["forced"]) if said["forced"] else None), said["switch"]
 
 
 def _run(seed: str) -> SessionRun:
     said = json.loads(seed)
+    del said["forced"], said["switch"]
     root, told = Path(said.pop("root")), Path(said.pop("told"))
-    test, node, unrecorded = said.pop("test"), said.pop("node"), said.pop("unrecorded", "")
+    test, node, owned = said.pop("test"), said.pop("node"), said.pop("owned")
+    unrecorded = said.pop("unrecorded", "")
     said["contract"] = [Contract(**contract) for contract in said.pop("contracts")]
     given = Options(**said), load_settings(root), Mode.NONE, test
-    return SessionRun(*given, node=node, unrecorded=unrecorded, inherited=(seed, told))
+    return SessionRun(*given, node=node, owned=owned, unrecorded=unrecorded, inherited=(seed, told))
 
 
 def start() -> None:

@@ -106,7 +106,7 @@ class Keeper:
     def _write_over(self, entry: Entry, side: dict[str, bytes], turn: Turn) -> None:
         self._cassette.put(entry, side)
         turn.use(entry.ordinal)
-        self.recorded.append(entry)
+        self._note(entry)
 
     def _write_next(self, held: int, entry: Entry, side: dict[str, bytes], turn: Turn) -> None:
         """Add an entry under the first free ordinal, the next one where another process was faster."""
@@ -118,7 +118,7 @@ class Keeper:
                 turn.unuse(entry.ordinal)
                 raise
             if added:
-                self.recorded.append(entry)
+                self._note(entry)
                 return
 
     def _write_shared(self, entry: Entry, side: dict[str, bytes], turn: Turn, *, over: bool) -> Response | None:
@@ -129,7 +129,7 @@ class Keeper:
             elif not is_first or not self._cassette.add(entry, side):
                 first = self._cassette.load(entry.key, 0)
                 return first.response if isinstance(first, Entry) else None
-        self.recorded.append(entry)
+        self._note(entry)
         return None
 
     def _reject(self, entry: Entry, call: Live, *, raising: bool) -> None:
@@ -150,7 +150,12 @@ class Keeper:
         while not self._rejects.add(entry, side):
             entry = interactions.under(entry, entry.ordinal + 1)
         self.rejected.append(entry)
+        self._ledger.count("rejected", entry.key, entry.ordinal)
         return entry
+
+    def _note(self, entry: Entry) -> None:
+        self.recorded.append(entry)
+        self._ledger.count("recorded", entry.key, entry.ordinal)
 
 
 def _refused_with(entry: Entry) -> str:

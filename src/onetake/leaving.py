@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
@@ -35,6 +36,36 @@ def no_more(say: Callable[[], None]) -> None:
     _last_words.remove(say)
 
 
+def end_with(code: int) -> None:
+    """Have this process end with a code of ours, whatever its own is; nothing else of its end changes.
+
+    Args:
+        code: 1 to 255.
+
+    Source: the code of a Python is settled before anything runs at its end, and `os._exit` there would cut off what
+        other handlers and open files still have to write. What `sys` holds goes last, when all modules are gone.
+    """
+    global _last
+    _last = _Last(code)
+    sys._onetake_last = _last  # type: ignore[attr-defined]
+
+
+class _Last:
+    """Ends the process when it is taken away."""
+
+    def __init__(self, code: int) -> None:
+        self.code = code
+        self.process = os.getpid()
+
+    # By then the names of every module are gone.
+    def __del__(self, here: Callable[[], int] = os.getpid, leave: Callable[[int], NoReturn] = os._exit) -> None:
+        if self.process == here():
+            leave(self.code)
+
+
+_last: _Last | None = None
+
+
 @atexit.register
 def _say_all() -> None:
     for say in list(_last_words):
@@ -49,6 +80,8 @@ def _wrap_exit() -> None:
     @wraps(real)
     def leave(*args: int, **kwargs: int) -> NoReturn:
         _say_all()
+        if _last is not None and _last.process == os.getpid():
+            real(_last.code)
         real(*args, **kwargs)
 
     leave._onetake = True  # type: ignore[attr-defined]

@@ -20,13 +20,19 @@ class Expected:
 
 
 class Book(Protocol):
-    """What carries refusals from child processes to the one that opened the session."""
+    """What carries what child processes do and refuse to the one that opened the session."""
 
     def tell(self, refusal: Refusal) -> None:
         """Write a refusal down, if this process is a child."""
 
     def settled(self, refusals: Iterable[Refusal]) -> None:
         """Write down that refusals which were told were expected or handled after all."""
+
+    def count(self, what: str, key: str, ordinal: int) -> None:
+        """Write down what became of a call, if this process is a child."""
+
+    def note(self, text: str) -> None:
+        """Write down what was said that is no refusal, if this process is a child."""
 
     def told(self) -> tuple[list[Refusal], list[Refusal]]:
         """Return what children wrote since this was last asked: refusals, and those of all that are settled."""
@@ -40,6 +46,12 @@ class _EmptyBook:
 
     def settled(self, refusals: Iterable[Refusal]) -> None:
         """Do nothing, as none was told."""
+
+    def count(self, what: str, key: str, ordinal: int) -> None:
+        """Do nothing: this is the process that opened the session."""
+
+    def note(self, text: str) -> None:
+        """Do nothing: this is the process that opened the session."""
 
     def told(self) -> tuple[list[Refusal], list[Refusal]]:
         """Return nothing."""
@@ -73,10 +85,22 @@ class Ledger:
             self._book.tell(refusal)
         self._print(str(refusal))
 
+    def count(self, what: str, key: str, ordinal: int) -> None:
+        """Have it known in the session's own process what became of a call here.
+
+        Args:
+            what: `replayed`, `recorded` or `rejected`.
+            key: The entry's.
+            ordinal: The entry's.
+        """
+        with self._lock:
+            self._book.count(what, key, ordinal)
+
     def say(self, text: str) -> None:
         """Note something that the person who runs the program should know, and say it at once."""
         with self._lock:
             self._notes[text] = None
+            self._book.note(text)
         self._print(text)
 
     def _print(self, text: str) -> None:
@@ -112,6 +136,11 @@ class Ledger:
         with self._lock:
             self._acknowledged.update(id(refusal) for refusal in refusals)
             self._book.settled(refusals)
+
+    def hear(self) -> None:
+        """Read what child processes have told since it was last read."""
+        with self._lock:
+            self._ask_children()
 
     def tell_handled(self) -> None:
         """Tell the session's own process, at the end of a child, which of its refusals the program handled."""

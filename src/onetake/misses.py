@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 from onetake import dialects, explain, modes
@@ -131,6 +130,7 @@ class Misses:
                 cassette=self._cassette.place,
                 empty=self._cassette.was_empty,
                 sealed=modes.sealed_by_environment(),
+                switch=modes.switch(),
             )
         request = looked.asked.request
         if looked.found in (Found.ABSENT, Found.EXHAUSTED) and dialects.find(request.method, request.url) is None:
@@ -149,7 +149,7 @@ def left_early(entry: Entry, policy: Policy) -> InteractionNotFound:
         _line(entry.request),
         "",
         "",
-        f"record it again and read it to its end: {explain.command(Mode.ALL, policy.node or policy.test or None)}",
+        f"record it again and read it to its end: {explain.command(Mode.ALL, policy.node or policy.test or None, modes.switch())}",
     )
 
 
@@ -196,13 +196,20 @@ def _times(count: int) -> str:
     return {1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
+def candidate(entry: Entry, cassette: Cassette, played: set[tuple[str, int]]) -> Candidate | None:
+    """Return what a request may be compared with; None where an entry's key rules are damaged, so that it cannot be."""
+    try:
+        keyer, days = Keyer.from_spec(entry.key_spec.rules)
+        return _candidate(entry, cassette, played, keyer.parts(entry.request, days))
+    except FormatError:
+        return None
+
+
 def _candidates(cassette: Cassette, played: set[tuple[str, int]]) -> Iterator[Candidate]:
     """Read the entries that a request may be compared with, one by one, as they are asked for."""
     for _, _, entry in cassette.all():
-        if isinstance(entry, Entry):
-            with suppress(FormatError):  # its key rules are damaged: then it cannot be compared
-                keyer, days = Keyer.from_spec(entry.key_spec.rules)
-                yield _candidate(entry, cassette, played, keyer.parts(entry.request, days))
+        if isinstance(entry, Entry) and (found := candidate(entry, cassette, played)) is not None:
+            yield found
 
 
 def _candidate(entry: Entry, cassette: Cassette, played: set[tuple[str, int]], parts: Mapping[str, Any]) -> Candidate:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from onetake.model import Mode
 from onetake.settings import parse_mode
 
 _flag: Mode | None = None
+_run: Mode | None = None
+_switch = ""
 
 
 def under_pytest() -> bool:
@@ -22,6 +26,43 @@ def set_flag(mode: Mode | None) -> None:
     _flag = mode
 
 
+@contextmanager
+def running(mode: Mode | None) -> Iterator[None]:
+    """Have one mode hold, inside the block, for all of a program that is run there, before what its code says.
+
+    Args:
+        mode: If one is given; else what holds already for the program that we are part of, then `ONETAKE_MODE`. Where
+            that program is sealed, it stays sealed.
+    """
+    before, switch = _run, _switch
+    set_run(before if before is Mode.NONE else mode or before or _environment(), "onetake run --mode ")
+    try:
+        yield
+    finally:
+        set_run(before, switch)
+
+
+def set_run(mode: Mode | None, switch: str) -> None:
+    """Set what holds for all of the program that this process is part of.
+
+    Args:
+        mode: What was said for all of it; it goes before the program's own code. None where nothing was said.
+        switch: How a person says another mode for it, up to the mode's word; empty where its code or a test does.
+    """
+    global _run, _switch
+    _run, _switch = mode, switch
+
+
+def switch() -> str:
+    """Return how a person says another mode for this program, up to the mode's word; empty where its code does."""
+    return _switch
+
+
+def forced() -> Mode | None:
+    """Return the mode that goes before the program's own code, to be handed on to child processes; None for none."""
+    return Mode.NONE if _is_sealed() else _flag or _run
+
+
 def resolve(code: Mode | str | None, settings: Mode | None, default: Mode) -> Mode:
     """Return the mode of a session.
 
@@ -31,18 +72,18 @@ def resolve(code: Mode | str | None, settings: Mode | None, default: Mode) -> Mo
         default: What holds where nobody says anything.
 
     Returns:
-        In this order: `ONETAKE_MODE=none`, so that an operator can seal any program; the flag; the code; any other
-        `ONETAKE_MODE`; the settings; `none` where `CI` is set (to anything but `0`, `false` or nothing) or pytest runs;
-        the default.
+        In this order: `ONETAKE_MODE=none`, so that an operator can seal any program; the flag; what was said for all of
+        a program that is run by us; the code; any other `ONETAKE_MODE`; the settings; `none` where `CI` is set (to
+        anything but `0`, `false` or nothing) or pytest runs; the default.
 
     Raises:
         UsageError: A word is no mode.
     """
-    if sealed_by_environment():
+    if _is_sealed():
         return Mode.NONE
     said = None if code is None else parse_mode(code)
     sealed = Mode.NONE if under_pytest() or _in_ci() else None
-    return _flag or said or _environment() or settings or sealed or default
+    return _flag or _run or said or _environment() or settings or sealed or default
 
 
 def sealed_by_environment() -> bool:
@@ -52,6 +93,10 @@ def sealed_by_environment() -> bool:
         UsageError: Its word is no mode.
     """
     return _environment() is Mode.NONE
+
+
+def _is_sealed() -> bool:
+    return _run is Mode.NONE or sealed_by_environment()
 
 
 def _environment() -> Mode | None:

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 
 from onetake import forking
 from onetake.errors import FormatError, StoreError
 from onetake.format import load_entry
 from onetake.model import Entry
+from onetake.promoting import Journal, Step, promote
 from onetake.stores import Store
 from onetake.stores.naming import Slot
 from onetake.writing import move, schema_side, write
-
-
-@dataclass(frozen=True, slots=True)
-class _Waiting:
-    """An entry in the pending store, and how it goes into the cassette."""
-
-    entry: Entry
-    side: Mapping[str, bytes]
-    over: bool
 
 
 class Pending:
@@ -30,14 +22,17 @@ class Pending:
     Args:
         store: The pending store.
         resume: True lets what an earlier run left there answer.
+        journal: Where promotions are noted; None where the stores do not outlive this process.
     """
 
-    def __init__(self, store: Store, *, resume: bool) -> None:
+    def __init__(self, store: Store, *, resume: bool, journal: Journal | None = None) -> None:
         self.store = store
+        self._journal = journal
         self._left_over: dict[tuple[str, int], Entry] = {}
         self._in_the_way: set[Slot] = set()
         """What lay there when the session began, readable or not; a new entry takes its place."""
-        self._waiting: dict[tuple[str, int], _Waiting] = {}
+        self._waiting: dict[tuple[str, int], Step] = {}
+        """By key and ordinal in the pending store."""
         self._lock = forking.Lock()
         if resume:
             self._look()
@@ -63,7 +58,7 @@ class Pending:
             over: True where the cassette has one in its place.
         """
         with self._lock:
-            self._waiting[entry.key, entry.ordinal] = _Waiting(entry, schema_side(self.store, entry), over)
+            self._waiting[entry.key, entry.ordinal] = Step(entry, entry.ordinal, schema_side(self.store, entry), over)
 
     def add(self, entry: Entry, side: Mapping[str, bytes]) -> bool:
         """Write an entry that goes into the cassette beside others; False if its ordinal is taken."""
@@ -72,14 +67,14 @@ class Pending:
             return False
         with self._lock:
             self._left_over.pop((entry.key, entry.ordinal), None)
-            self._waiting[entry.key, entry.ordinal] = _Waiting(entry, side, over=False)
+            self._waiting[entry.key, entry.ordinal] = Step(entry, entry.ordinal, side, over=False)
         return True
 
     def put(self, entry: Entry, side: Mapping[str, bytes]) -> None:
         """Write an entry that goes into the cassette over the one in its place. Raises as `write` does."""
         write(self.store, entry, side, over=True)
         with self._lock:
-            self._waiting[entry.key, entry.ordinal] = _Waiting(entry, side, over=True)
+            self._waiting[entry.key, entry.ordinal] = Step(entry, entry.ordinal, side, over=True)
 
     def take_over(self, test: str, before: Collection[Slot], stored: Collection[Slot]) -> list[Entry]:
         """Take what this session's child processes put here as written by this session.
@@ -104,20 +99,20 @@ class Pending:
             return [self._taken_over(slot, entry, before, stored) for slot, entry in own]
 
     def promote(self, store: Store) -> list[Entry]:
-        """Move what waits into the cassette; returns the entries as they are there now.
+        """Move what waits into the cassette, all or none; returns the entries as they are there now.
 
         Args:
             store: The cassette's.
+
+        Raises:
+            StoreError, SecretLeftError: One could not be written: the cassette is as it was, and all still wait.
         """
-        done = []
-        for (key, ordinal), waiting in list(self._waiting.items()):
-            entry = waiting.entry
-            while not write(store, entry, waiting.side, over=waiting.over):
-                entry = replace(entry, ordinal=entry.ordinal + 1)
-            self.store.delete(key, ordinal)
-            with self._lock:
-                del self._waiting[key, ordinal]
-            done.append(entry)
+        with self._lock:
+            waiting = dict(self._waiting)
+        done = promote(list(waiting.values()), self.store, store, self._journal)
+        with self._lock:
+            for place in waiting:
+                del self._waiting[place]
         return done
 
     def retire(self, touched: Collection[Slot], trash: Store) -> None:
@@ -153,5 +148,5 @@ class Pending:
             others = {one.entry.ordinal for (key, _), one in self._waiting.items() if key == entry.key}
             taken = others | {ordinal for name, ordinal in stored if name == entry.key[:16]}
             entry = replace(entry, ordinal=next(number for number in count() if number not in taken))
-        self._waiting[entry.key, slot[1]] = _Waiting(entry, schema_side(self.store, entry), over)
+        self._waiting[entry.key, slot[1]] = Step(entry, slot[1], schema_side(self.store, entry), over)
         return entry

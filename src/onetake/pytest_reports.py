@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
-from onetake import active
+from onetake import active, prices
 from onetake.errors import OnetakeError, Refusal
 from onetake.model import Entry
 from onetake.printable import one_line
@@ -22,9 +25,10 @@ OUTCOME = "onetake"
 
 _KEEPABLE = ("violation", "length", "refusal", "cut")
 _TOLD_OTHERWISE = ("answer refused", "answered from a run that failed")
-_COUNTS = ("recorded", "replayed", "replaced", "kept aside")
 _MOST_NOTES = 3
 _LONGEST_NOTE = 200
+_next = count(1)
+_numbers: WeakKeyDictionary[SessionRun, str] = WeakKeyDictionary()
 
 
 class RunningTest:
@@ -43,8 +47,11 @@ class RunningTest:
         self._open: tuple[SessionRun, active.Scope] | None = (run, scope)
         self._ledger = run.ledger
         self._told: set[int] = set()
+        self._number = number_of(run)
+        self._result = "passed"
         self._broken = False
-        self._passed = False
+        self.passed = False
+        """True once its entries are kept."""
 
     @property
     def run(self) -> SessionRun:
@@ -66,7 +73,7 @@ class RunningTest:
     def end(self) -> None:
         """Close the session; what fixtures recorded while they were torn down goes into the cassette as well."""
         self.run.close()
-        if self._passed:
+        if self.passed:
             self.run.promote()
             self.run.retire()
             self.run.clear(alone="PYTEST_XDIST_WORKER" not in os.environ)
@@ -81,53 +88,74 @@ class RunningTest:
         if report.when == "call" and report.passed and not self._broken:
             self._keep(report)
         if report.when == "call" and self.run.resumed:
-            count = len(self.run.resumed)
-            _add(report, f"{count} answered from an earlier run of this test, which failed")
+            _add(report, f"{len(self.run.resumed)} answered from an earlier run of this test, which failed")
         if report.when == "call" or report.failed:
             self._say_pending(report)
+        if not report.passed:
+            self._result = "failed" if report.failed or self._result == "failed" else "skipped"
         if report.when == "teardown":
             self.run.close()  # where another fixture kept ours from being torn down
-            vars(report)[OUTCOME] = self._outcome()
+        if report.when == "teardown" or report.failed:  # whoever tries it again may leave out what comes after
+            vars(report)[OUTCOME] = self.outcome()
+        if report.when == "teardown":
             self._open = None
 
     def _bring_up_refusals(self, report: pytest.TestReport) -> None:
-        """Fail the test where a refusal was hidden from pytest: by a skip in a TestCase, say, or in a teardown."""
-        hidden = [refusal for refusal in self._untold() if _first_line(refusal) not in report.longreprtext]
+        bring_up(report, self._untold(), fails=self.run.fails)
         self._told |= {id(refusal) for refusal in self._ledger.open}
-        if not hidden:
-            return
-        text = "\n".join(str(refusal) for refusal in hidden)
-        if report.failed or hasattr(report, "wasxfail") or not self.run.fails:
-            _add(report, text)
-        else:
-            _fail(report, text)
 
     def _keep(self, report: pytest.TestReport) -> None:
-        self._passed = True
+        self.passed = True
         try:
             self.run.promote()
         except OnetakeError as error:
-            self._passed = False
+            self.passed = False
             _fail(report, str(error))
 
     def _say_pending(self, report: pytest.TestReport) -> None:
         """Say where the entries of a failing test are: they are paid for, and they answer first when it is retried."""
-        count = len(self.run.session.recorded) + len(self.run.resumed)
-        if count and not self._passed:
-            _add(report, f"{count} recorded, kept aside until the test passes: {self.run.pending_place}")
+        waiting = len(self.run.session.recorded) + len(self.run.resumed)
+        if waiting and not self.passed:
+            _add(report, f"{waiting} recorded, kept aside until the test passes: {self.run.pending_place}")
 
-    def _outcome(self) -> dict[str, Any]:
-        """Return what the run's summary tells of this test, in the plain types that workers can send."""
-        session, written = self.run.session, len(self.run.session.recorded) + len(self.run.resumed)
-        replaced = self.run.replaced if self._passed else 0
+    def outcome(self) -> dict[str, Any]:
+        """Return what the run's summary and its report tell of this test, in the plain types that workers can send.
+
+        It says all that happened so far: a later one of the same `run` takes its place.
+        """
+        run, session = self.run, self.run.session
+        written = len(session.recorded) + len(run.resumed)
+        replaced = run.replaced if self.passed else 0
+        refused = run.refused_answers()
         return {
+            "run": self._number,
             "test": self.name,
-            "recorded": written - replaced if self._passed else 0,
-            "replayed": len(session.played) - len(self.run.resumed),
+            "mode": str(session.mode),
+            "cassette": run.place,
+            "outcome": self._result,
+            "recorded": written - replaced if self.passed else 0,
+            "replayed": len(run.tally.replayed) - len(run.resumed),
             "replaced": replaced,
-            "kept aside": 0 if self._passed else written,
-            "remarks": list(self._remarks()) if self._passed else [],
+            "kept aside": 0 if self.passed else written,
+            "resumed": len(run.resumed),
+            "rejected": [{"kind": entry.verdict.partition(":")[2], "path": place} for entry, place in refused],
+            "refusals": self._plain_refusals(),
+            "remarks": list(self._remarks()) if self.passed else [],
+            "anew": run.anew() if self.passed else "",
+            "live": prices.spent([*session.recorded, *(entry for entry, _ in refused)]),
+            "usage": [run.used.as_plain()],
         }
+
+    def _plain_refusals(self) -> list[dict[str, Any]]:
+        expected = {id(refusal) for refusal in self._ledger.all} - {id(refusal) for refusal in self._ledger.open}
+        return [
+            {
+                "class": type(refusal).__name__.removesuffix("AsException"),
+                "text": str(refusal),
+                "expected": id(refusal) in expected,
+            }
+            for refusal in self._ledger.all
+        ]
 
     def _remarks(self) -> Iterator[str]:
         """Yield what a passing test hides: answers that were refused, and what was said of those that were not."""
@@ -141,6 +169,36 @@ class RunningTest:
 
     def _untold(self) -> tuple[Refusal, ...]:
         return tuple(refusal for refusal in self._ledger.open if id(refusal) not in self._told)
+
+
+def number_of(run: SessionRun) -> str:
+    """Return what tells a session's run from all others of a run of pytest, those of other workers too."""
+    if run not in _numbers:
+        _numbers[run] = f"{worker()}-{next(_next)}"
+    return _numbers[run]
+
+
+def worker() -> str:
+    """Return the name of this process among those of the run: `gw0` under pytest-xdist, else `main`."""
+    return os.environ.get("PYTEST_XDIST_WORKER", "main")
+
+
+def bring_up(report: pytest.TestReport, refusals: Sequence[Refusal], *, fails: bool = True) -> None:
+    """Fail a test where a refusal was hidden from pytest: by a skip in a TestCase, say, or in a teardown.
+
+    Args:
+        report: Its report; what it tells already is not told again, and a failure of its own stays the first.
+        refusals: Those that may be hidden.
+        fails: False only adds them to the report.
+    """
+    hidden = [refusal for refusal in refusals if _first_line(refusal) not in report.longreprtext]
+    if not hidden:
+        return
+    text = "\n".join(str(refusal) for refusal in hidden)
+    if report.failed or hasattr(report, "wasxfail") or not fails:
+        _add(report, text)
+    else:
+        _fail(report, text)
 
 
 def _said_of(rejects: tuple[Entry, ...], recorded: set[str]) -> str:
@@ -164,23 +222,3 @@ def _add(report: pytest.TestReport, text: str) -> None:
 def _fail(report: pytest.TestReport, text: str) -> None:
     report.outcome = "failed"
     report.longrepr = f"onetake: {text}"
-
-
-def summary(reports: list[pytest.TestReport], *, verbose: bool) -> list[str]:
-    """Return what a run's summary says: what was recorded, and a line for each thing that no failing test tells.
-
-    Args:
-        reports: Every report of the run, those of other processes too.
-        verbose: True tells of replays also where nothing else happened.
-    """
-    outcomes = [vars(report)[OUTCOME] for report in reports if OUTCOME in vars(report)]
-    counts = {word: sum(outcome[word] for outcome in outcomes) for word in _COUNTS}
-    happened = any(count for word, count in counts.items() if word != "replayed" or verbose)
-    lines = [", ".join(f"{count} {word}" for word, count in counts.items() if count)] if happened else []
-    lines += [f"{outcome['test']}: {remark}" for outcome in outcomes for remark in outcome["remarks"]]
-    names = {report.nodeid: vars(report)[OUTCOME]["test"] for report in reports if OUTCOME in vars(report)}
-    for report in reports:
-        if not report.failed:
-            name = names.get(report.nodeid, report.nodeid)
-            lines += [f"{name}: {text}" for title, text in report.sections if title == SECTION]
-    return lines

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from onetake import active, children, dummies, guard_sockets, leaving, patching
-from onetake.aside import AsideStore, aside, clear, elsewhere, hide, place_of
+from onetake import active, changing, children, dummies, guard_sockets, leaving, patching, usage
+from onetake.aside import AsideStore, aside, clear, elsewhere, hide, journal, place_of
 from onetake.cassette import Cassette
-from onetake.child_book import ChildBook
+from onetake.child_book import ChildBook, Tally
+from onetake.contract import Contract
 from onetake.decide import never_goes_live, reads_nothing, records, replaces_everything
 from onetake.engine import Engine
 from onetake.errors import AdapterError, StoreError
@@ -19,7 +20,9 @@ from onetake.session import Session
 from onetake.settings import Settings
 from onetake.steps import Policy
 from onetake.stores.directory import DirectoryStore
+from onetake.stores.naming import Slot, folder_name
 from onetake.tracebacks import end_before_ours, family
+from onetake.usage import Used
 from onetake.writing import SecretLeftError
 
 
@@ -56,19 +59,30 @@ class SessionRun:
         """True where a refusal that nobody expected or handled fails the test, False where it is only listed."""
         self._folder = cassette_folder(options.name, settings.root, policy.scrubber)
         self._owned = owned
+        self._credentials = settings.credentials
+        # The tests of one cassette each have a place of their own, or they would take each other's entries for theirs.
+        self._part = folder_name(policy.test) if test and not owned else ""
         self._records = records(policy.mode)
+        self._reads = not reads_nothing(policy.mode)
         self._sealed = never_goes_live(policy.mode)
         store = DirectoryStore(self._folder, place_of(self._folder, settings.root))
-        pending = self._aside("pending", settings.root) if test else None
-        self._cassette = Cassette(store, pending, resume=self._records and inherited is None)
+        pending = AsideStore(settings.root, "pending", self._folder, self._part) if test else None
+        notes = journal(settings.root, self._folder, self._part)
+        finished = 0 if reads_nothing(policy.mode) else notes.finish(store)
+        self._cassette = Cassette(store, pending, resume=self._records and inherited is None, journal=notes)
         # A file of its own in the cassette's folder there: one cassette may lie inside another.
         self._marker = aside(settings.root, "making", self._folder) / "begun"
         self._made_here = False
+        self._promoted: set[Slot] = set()
         self._being_made = self._cassette.was_empty or self._marker.is_file()
         self._book = self._book_of(settings.root, inherited)
         self._seed = inherited[0] if inherited else self._new_seed(options, policy)
         self.ledger = Ledger(self._book)
         """The book of its refusals, which outlives it: a call may still come after its end."""
+        if finished:
+            self.ledger.say(
+                f"{store.place}: an earlier run was stopped while it moved {finished} entries there: now they are there"
+            )
         self._engine = self._engine_of(policy)
         self._scope: active.Scope | None = None
         self.session = Session(self._engine)
@@ -79,11 +93,11 @@ class SessionRun:
 
     def _book_of(self, root: Path, inherited: tuple[str, Path] | None) -> ChildBook:
         folder = inherited[1] if inherited else root / ".onetake" / "children" / os.urandom(8).hex()
-        return ChildBook(folder, root, reads=inherited is None, notes=self._records)
+        return ChildBook(folder, root, reads=inherited is None)
 
     def _new_seed(self, options: Options, policy: Policy) -> str:
         refusals = "fail" if self.fails else "report"
-        return children.seed_of(options, policy, self._folder, self._book.folder, refusals)
+        return children.seed_of(options, policy, self._folder, self._book.folder, refusals, owned=self._owned)
 
     def _engine_of(self, policy: Policy) -> Engine:
         return Engine(
@@ -92,21 +106,22 @@ class SessionRun:
             Cassette(self._aside("rejects", policy.root)),
             self.ledger,
             being_made=lambda: self._being_made,
-            on_record=_nothing if self.test else self._mark,
+            on_record=_nothing if self.test and self._owned else self._mark,
             elsewhere=lambda key: elsewhere(self._folder, key, policy.root),
         )
 
-    def open(self, *, ambient: bool = False) -> active.Scope:
+    def open(self, *, ambient: bool = False, lets_go: bool = False) -> active.Scope:
         """Begin: from here on its engine answers the calls of contexts that are bound to its scope, or to none.
 
         Args:
             ambient: True where threads that are started in a context bound to none belong to it too.
+            lets_go: True where what was started under it belongs to nobody once it is closed; it may be opened again.
         """
         patching.install()
         guard_sockets.install()
-        dummies.begin(sealed=self._sealed)
+        dummies.begin(sealed=self._sealed, credentials=self._credentials)
         children.begin(self._engine, self._seed)
-        self._scope = active.enter(self._engine, ambient=ambient)
+        self._scope = active.enter(self._engine, ambient=ambient, lets_go=lets_go)
         children.show()
         leaving.before_end(self._tell_handled)
         return self._scope
@@ -119,14 +134,17 @@ class SessionRun:
             leaving.no_more(self._tell_handled)
             self._tell_handled()
             self._book.close()
-            dummies.end(sealed=self._sealed)
+            dummies.end(sealed=self._sealed, credentials=self._credentials)
             self._scope = None
+            if usage.is_heard() and not self.test:
+                usage.tell(self.used)
 
-    def settle(self, error: BaseException | None = None) -> None:
+    def settle(self, error: BaseException | None = None, *, expects_calls: bool = True) -> None:
         """Bring the ledger up at the end of what the session is for, so that nothing that was swallowed stays hidden.
 
         Args:
             error: What is on its way out, if anything: refusals then become a note on it.
+            expects_calls: False where there may well be none, so that a tool beside us need not have taken them.
 
         Raises:
             Refusal: The first that nobody expected or handled, unless an error is on its way, or refusals are only
@@ -138,7 +156,8 @@ class SessionRun:
         if error is not None:
             end_before_ours(error)
         if error is None and not left:
-            self._check_rival()
+            if expects_calls:
+                self._check_rival()
             self._end_making()
         if not left or not self.fails:
             return
@@ -146,6 +165,34 @@ class SessionRun:
             raise self._engine.in_callers_form(left[0])
         if not any(is_same(part, one) for part in family(error) for one in left):
             error.add_note(f"onetake refused {len(left)} call{'s' if len(left) != 1 else ''}; the first: {left[0]}")
+
+    @property
+    def tally(self) -> Tally:
+        """What became of its calls so far, in this process and in its children."""
+        self.ledger.hear()
+        done, childrens = self._engine, self._book.tally
+        return Tally(
+            done.played + childrens.replayed,
+            [(entry.key, entry.ordinal) for entry in done.recorded] + childrens.recorded,
+            [(entry.key, entry.ordinal) for entry in done.rejected] + childrens.rejected,
+            dict.fromkeys([*self.ledger.notes, *childrens.notes]),
+        )
+
+    @property
+    def was_joined(self) -> bool:
+        """Whether a child process was part of it."""
+        self.ledger.hear()
+        return self._book.anyone_came
+
+    @property
+    def contracts(self) -> tuple[Contract, ...]:
+        """What its answers must satisfy."""
+        return self._engine.policy.contracts
+
+    @property
+    def place(self) -> str:
+        """What messages call its cassette."""
+        return self._engine.cassette.place
 
     @property
     def pending_place(self) -> str:
@@ -158,44 +205,78 @@ class SessionRun:
         return tuple(self._engine.resumed)
 
     def promote(self) -> tuple[Entry, ...]:
-        """Move a passed test's entries from the pending store into its cassette.
+        """Move a passed test's entries from the pending store into its cassette, all or none.
 
         Raises:
-            StoreError: One could not be written, or one that a child process put there cannot be read: it and those
-                after it still wait.
+            StoreError: One could not be written, or one that a child process put there cannot be read: the cassette is
+                as it was, and all of them still wait.
         """
         self._engine.recorded.extend(self._cassette.take_over(self.test))
         try:
-            return tuple(self._cassette.promote())
+            promoted = tuple(self._cassette.promote())
+            self._promoted |= {(entry.key[:16], entry.ordinal) for entry in promoted}
+            return promoted
         except SecretLeftError as error:
             kinds = ", ".join(sorted({finding.kind for finding in error.args[0]}))
             raise StoreError(f"{self.pending_place}: an entry there holds a secret ({kinds})") from None
+
+    def refused_answers(self) -> list[tuple[Entry, str]]:
+        """Return the answers that the gate refused, those of child processes too, and where each is kept aside."""
+        rejects = Cassette(self._aside("rejects", self._engine.policy.root))
+        found = [(rejects.load(*slot), rejects.store.locate(*slot)) for slot in self.tally.rejected]
+        return [(entry, place) for entry, place in found if isinstance(entry, Entry)]
+
+    def anew(self) -> str:
+        """Say where its requests differ from those that lay there, where it recorded and hardly one of these was asked.
+
+        Empty where nothing is wrong; see `changing.anew`.
+        """
+        if replaces_everything(self._engine.policy.mode) or not self._engine.recorded:
+            return ""
+        new = [entry for entry in self._engine.recorded if not self._cassette.replaces(entry)]
+        played = len(self.tally.replayed) - len(self._engine.resumed)
+        return changing.anew(new, played, self._cassette, self._engine.policy, owned=self._owned)
 
     @property
     def replaced(self) -> int:
         """How many of the entries that were written stand where another one stood when the session began."""
         return sum(map(self._cassette.replaces, self._engine.recorded))
 
+    @property
+    def used(self) -> Used:
+        """What it used of its cassette so far, for the usage ledger."""
+        self.ledger.hear()
+        written = {(entry.key[:16], entry.ordinal) for entry in self._engine.recorded}
+        asked = {(key[:16], ordinal) for key, ordinal in set(self._engine.asked)}
+        slots = frozenset(asked | written | self._promoted)
+        return Used(self._engine.policy.root, self._folder, slots, self._reads and not self._book.anyone_came)
+
+    @property
+    def making(self) -> Path | None:
+        """What says that a cassette which several tests share is being made, until the run's end; None where it is not."""
+        shared = bool(self.test) and not self._owned and self._records
+        return self._marker if shared and self._being_made and self._marker.is_file() else None
+
     def clear(self, *, alone: bool) -> None:
         """Remove what a passed test's emptied pending store still holds; never what waits there.
 
         Args:
-            alone: True where no other process tests this project: another's may be about to use the same folder.
+            alone: True where no other process tests this project: another's may be about to use a folder above.
         """
-        if self._records and (self._owned or alone):
-            clear(self._engine.policy.root, "pending", self._folder, alone=alone)
+        if self._records:
+            clear(self._engine.policy.root, "pending", self._folder, self._part, alone=alone)
 
     def retire(self) -> None:
-        """Move to the trash what a test that passed leaves without use: only in a cassette that is this test's alone.
+        """Move to the trash what a test that passed leaves without use.
 
         That is what its earlier, failed runs left waiting and it did not ask for; and, where every request is asked
-        anew, the entries that it did not ask for; not where child processes asked too, of which only the answers are
-        known.
+        anew in a cassette that is this test's alone, the entries that it did not ask for; not where child processes
+        asked too, of which only the answers are known.
         """
-        if not self._owned or not self._records:
+        if not self._records:
             return
         touched = self._engine.asked | {(entry.key, entry.ordinal) for entry in self._engine.recorded}
-        entries = replaces_everything(self._engine.policy.mode) and not self._book.anyone_came
+        entries = self._owned and replaces_everything(self._engine.policy.mode) and not self._book.anyone_came
         self._cassette.retire(touched, self._aside("trash", self._engine.policy.root), entries=entries)
 
     def _tell_handled(self) -> None:
@@ -224,7 +305,7 @@ class SessionRun:
             )
 
     def _end_making(self) -> None:
-        if self._records and self._being_made and not self._book.is_child:
+        if self._records and self._being_made and not self._book.is_child and not self.test:
             self._marker.unlink(missing_ok=True)
 
 

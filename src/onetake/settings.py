@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from onetake import settings_values as values
-from onetake.errors import UsageError
 from onetake.model import Mode, Repeats
+from onetake.settings_files import folder_of, nearest_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +99,8 @@ class Settings:
     key: KeyRules = field(default_factory=KeyRules)
     contracts: Mapping[str, ContractSettings] = field(default_factory=dict)
     scrub: ScrubRules = field(default_factory=ScrubRules)
+    credentials: Mapping[str, str] = field(default_factory=dict)
+    """Harmless values for variables that a program needs in a session that never goes live."""
 
 
 def load_settings(start: Path) -> Settings:
@@ -114,15 +116,10 @@ def load_settings(start: Path) -> Settings:
     Raises:
         UsageError: That file cannot be read or is no TOML, a name in it is unknown, or a value is wrong.
     """
-    folder = start.absolute()
-    if not folder.is_dir():
-        folder = folder.parent
-    for root in (folder, *folder.parents):
-        for name, find in (("onetake.toml", _own_table), ("pyproject.toml", _tool_table)):
-            found = find(root / name)
-            if found is not None:
-                return Settings(root=root, **values.table(found[0], found[1], _READERS))
-    return Settings(root=folder)
+    found = nearest_file(start)
+    if found is None:
+        return Settings(root=folder_of(start))
+    return Settings(root=found.path.parent, **values.table(found.table, found.where, _READERS))
 
 
 def parse_setting(name: str, value: object, where: str) -> Any:
@@ -167,53 +164,6 @@ def key_rules(value: KeyRules | Mapping[str, Any] | None) -> KeyRules:
         UsageError: Another name or value.
     """
     return value if isinstance(value, KeyRules) else _key({} if value is None else value, "key")
-
-
-def _own_table(path: Path) -> tuple[object, str] | None:
-    """Find the settings of an `onetake.toml`: its top level, or the table that a `pyproject.toml` has."""
-    content = _read(path)
-    if content is None:
-        return None
-    document = _parse(path, content)
-    if "tool" not in document:
-        return document, f"{path}:"
-    tools = values.table(document, f"{path}:", {"tool": lambda value, _: value})["tool"]
-    ours = values.table(tools, f"{path}: tool", {"onetake": lambda value, _: value}, required=["onetake"])
-    return ours["onetake"], f"{path}: tool.onetake"
-
-
-def _tool_table(path: Path) -> tuple[object, str] | None:
-    """Find the settings of a `pyproject.toml`; one that does not mention us is not parsed, and may be broken."""
-    content = _read(path)
-    if content is None or b"onetake" not in content.replace(b"\0", b""):
-        return None
-    tools = _parse(path, content).get("tool")
-    if not isinstance(tools, dict) or "onetake" not in tools:
-        return None
-    return tools["onetake"], f"{path}: tool.onetake"
-
-
-def _read(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
-
-
-def _parse(path: Path, content: bytes) -> dict[str, Any]:
-    import tomllib
-
-    try:
-        return tomllib.loads(content.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise UsageError(f"{path}: is not UTF-8 (line {line}); save it as UTF-8") from error
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}: is no TOML: {error}") from error
-    except RecursionError:
-        raise UsageError(f"{path}: is no TOML that can be read: nested too deep") from None
 
 
 def _replace(value: object, where: str) -> tuple[Replace, ...]:
@@ -276,5 +226,5 @@ _READERS: dict[str, values.Reader] = {
     "key": _key,
     "contracts": _contracts,
     "scrub": _scrub,
-    "credentials": values.later("onetake run"),
+    "credentials": values.variables,
 }

@@ -165,6 +165,15 @@ def named(value: object, where: str, read: Reader) -> dict[str, Any]:
     return {name: read(item, within(where, name)) for name, item in mapping(value, where, '{ "…" = … }').items()}
 
 
+def variables(value: object, where: str) -> dict[str, str]:
+    """Read a table of environment variables and their values."""
+    found = named(value, where, text)
+    for name, said in found.items():
+        if not name or "=" in name or "\0" in name + said:
+            raise UsageError(f"{within(where, name)}: no environment can hold {name!r} with this value")
+    return found
+
+
 def mapping(value: object, where: str, example: str) -> dict[str, Any]:
     """Read a table, whatever is in it."""
     if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):

@@ -37,6 +37,26 @@ def loads(data: bytes | str) -> Any:
         raise NotStrictError(str(error)) from None
 
 
+def one_value_reader(decoder: json.JSONDecoder) -> Callable[[str], Any]:
+    """Return a function that does what `decoder.decode` does, in less time for a text without white space around.
+
+    `decode` runs a regular expression before and after the value, which costs as much as parsing a short one.
+
+    Args:
+        decoder: How to parse.
+    """
+    scan: Callable[[str, int], tuple[Any, int]] = decoder.scan_once  # type: ignore[attr-defined]
+
+    def read(text: str) -> Any:
+        try:
+            value, end = scan(text, 0)
+        except StopIteration:  # white space, or nothing that a value begins with: `decode` says which
+            return decoder.decode(text)
+        return value if text[end:] in _ENDS else decoder.decode(text)
+
+    return read
+
+
 def one_line_writer(
     default: Callable[[Any], Any], *, ascii_only: bool, item: str = ",", colon: str = ":", sort_keys: bool = False
 ) -> Callable[[Any], str]:
@@ -79,4 +99,5 @@ def _constant(name: str) -> Any:
     raise NotStrictError(f"{name} is no JSON number")
 
 
+_ENDS = frozenset(("", "\n", "\r\n"))
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)

@@ -56,7 +56,12 @@ def end_before_ours(error: BaseException) -> None:
 
 
 def _is_own(trace: TracebackType) -> bool:
-    return not trace.tb_frame.f_code.co_filename.startswith(_installed())
+    return not is_installed(trace.tb_frame.f_code.co_filename)
+
+
+def is_installed(file: str) -> bool:
+    """Tell whether a source file is not the program's own: of the standard library, of a package, or ours."""
+    return file.startswith(_installed())
 
 
 @cache

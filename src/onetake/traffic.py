@@ -172,6 +172,11 @@ class Traffic:
         """
         return self._known(method, url)
 
+    def names(self, url: str) -> bool:
+        """Tell whether `hosts` names a URL."""
+        place = _place(url)
+        return place is not None and self._hosts.fullmatch(place[1]) is not None
+
     def connection(self, host: str, port: int | None) -> Route | None:
         """Say what a connection is, of which neither method nor path is known.
 

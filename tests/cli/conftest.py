@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -90,9 +91,37 @@ def shell():
     """Return a function that runs `python -m onetake` as a process of its own: the completed process, in bytes."""
 
     def start(*words, cwd=None, **environment):
-        inherited = {k: v for k, v in os.environ.items() if k not in ("CI", "ONETAKE_MODE", "NO_COLOR", "COLUMNS")}
-        inherited = {k: v for k, v in inherited.items() if not k.startswith("PYTEST")}
+        inherited = {k: v for k, v in os.environ.items() if k not in ("CI", "NO_COLOR", "COLUMNS")}
+        inherited = {k: v for k, v in inherited.items() if not k.startswith(("PYTEST", "ONETAKE_"))}
         command = [sys.executable, "-m", "onetake", *map(str, words)]
         return subprocess.run(command, cwd=cwd, env=inherited | environment, capture_output=True, timeout=110)
 
     return start
+
+
+@pytest.fixture
+def samples(store, make_entry):
+    """Command lines that every command can be tried with, each by the name of its command."""
+    first, second = store(make_entry("one"), make_entry("two", said="Grüße \u202e☃"))
+    return {
+        "init": ["init"],
+        "run": ["run", "--mode", "none", "--", sys.executable, "-c", "pass"],
+        "demo": ["demo", "--no-model"],
+        "list": ["list"],
+        "show": ["show", str(second)],
+        "diff": ["diff", str(first), str(second)],
+    }
+
+
+@pytest.fixture
+def leaves():
+    """Every command of the tree, groups within groups too, by the words that call it."""
+
+    def walk(command, words):
+        if isinstance(command, click.Group):
+            for name, inner in command.commands.items():
+                yield from walk(inner, (*words, name))
+        else:
+            yield " ".join(words), command
+
+    return dict(walk(commands, ()))

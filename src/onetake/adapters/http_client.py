@@ -167,7 +167,7 @@ def _connect(original: Callable[..., Any]) -> Callable[..., Any]:
     def connect(self: Any) -> Any:
         # A subclass's own `connect` may do anything with the socket that it gets from here.
         is_early = active.passed() is None and hooking.stands(type(self).connect)
-        if is_early and not active.nowhere() and active.engine_for("GET", url_of(self, "/")) is not None:
+        if is_early and active.has_session() and active.engine_for("GET", url_of(self, "/")) is not None:
             self.sock = sockets.Unconnected(self.timeout)
             return None
         return original(self)

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import sys
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 import click
 
+from onetake.cli import output
 from onetake.cli.demo import demo
 from onetake.cli.diff import diff
 from onetake.cli.exits import Exit, code_of
+from onetake.cli.init import init
 from onetake.cli.list_ import list_
+from onetake.cli.run import run
 from onetake.cli.show import show
 from onetake.errors import OnetakeError
 from onetake.printable import one_line
@@ -22,27 +29,78 @@ _LONGEST_ERROR = 2000
 
 
 class Commands(click.Group):
-    """A group of commands whose errors become exit codes."""
+    """A group of commands whose errors become exit codes, and with `--json` JSON documents too."""
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Run a command line, and exit with its code."""
-        options["standalone_mode"] = False
+        given = args[0] if args else options.get("args")
+        asked: dict[str, bool] = {}
         try:
-            code = super().main(*args, **options)
-        except OnetakeError as error:
-            code = _tell(str(error), code_of(error))
-        except RecursionError:
-            code = _tell("an entry is nested too deep", Exit.DAMAGE)
-        except click.ClickException as error:
-            code = _tell(error.format_message(), Exit.USAGE)
-        except click.Abort:
-            code = _tell("interrupted", Exit.INTERRUPTED)
+            code = super().main(*args, **{**options, "standalone_mode": False, "obj": asked})
+        except (OnetakeError, RecursionError, click.ClickException, click.Abort, OSError) as error:
+            kind, message, code = _told(error)
+            _tell(kind, message, code, _json_place(error, asked, sys.argv[1:] if given is None else given))
+            if isinstance(error, OSError):
+                _drop_output()
         sys.exit(code or Exit.OK)
 
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        """Read a command line; `--help` and `--version` print here."""
+        with _ending_unread():
+            return super().make_context(*args, **options)
 
-def _tell(text: str, code: Exit) -> Exit:
-    click.echo(f"onetake: {one_line(text, _LONGEST_ERROR)}", err=True)
-    return code
+    def invoke(self, context: click.Context) -> Any:
+        """Run the command that was read."""
+        with _ending_unread():
+            try:
+                return super().invoke(context)
+            finally:
+                if sys.stdout is not None:
+                    sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def _ending_unread() -> Iterator[None]:
+    """End with the code of a closed pipe where nobody reads the output any more, before click makes 1 of it."""
+    try:
+        yield
+    except BrokenPipeError:
+        _drop_output()
+        raise click.exceptions.Exit(Exit.UNREAD) from None
+
+
+def _told(error: BaseException) -> tuple[str, str, Exit]:
+    """Return what is said of an error: its kind, the text, and the exit code."""
+    match error:
+        case OnetakeError():
+            return type(error).__name__.removesuffix("AsException"), str(error), code_of(error)
+        case RecursionError():
+            return "FormatError", "an entry is nested too deep", Exit.DAMAGE
+        case click.ClickException():
+            return "UsageError", error.format_message(), Exit.USAGE
+        case OSError():
+            where = f"{output.shown_path(Path(str(error.filename)))}: " if error.filename else ""
+            return "OSError", f"{where}{error.strerror or error}", Exit.DAMAGE
+    return "Interrupted", "interrupted", Exit.INTERRUPTED
+
+
+def _json_place(error: BaseException, asked: Mapping[str, bool], words: Sequence[str]) -> bool | None:
+    """Return whether JSON goes to standard error, None for no JSON; a line that was not understood is read by word."""
+    unread = isinstance(error, click.UsageError) and "--json" in takewhile("--".__ne__, words)
+    return asked.get("json_on_stderr", False if unread else None)
+
+
+def _tell(kind: str, message: str, code: Exit, json_on_stderr: bool | None) -> None:
+    click.echo(f"onetake: {one_line(message, _LONGEST_ERROR)}", err=True)
+    if json_on_stderr is not None:
+        with contextlib.suppress(OSError):  # nobody can be told that nothing can be told
+            output.print_error({"kind": kind, "message": message, "exit": int(code)}, on_stderr=json_on_stderr)
+
+
+def _drop_output() -> None:
+    """Send what still waits to be written nowhere: it cannot be written, and Python would complain of it at its end."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -63,7 +121,7 @@ def commands(context: click.Context) -> None:
         context.exit(Exit.USAGE)
 
 
-for _command in (demo, list_, show, diff):
+for _command in (init, run, demo, list_, show, diff):
     commands.add_command(_command)
 
 

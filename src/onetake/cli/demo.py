@@ -20,7 +20,7 @@ _SETTINGS = "onetake.toml"
 @click.command()
 @click.option("--keep", metavar="DIR", help="Work in DIR, new or empty, and leave everything there.")
 @click.option("--no-model", is_flag=True, help="Ask a scripted provider, even where the real model is installed.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@output.json_option()
 @click.pass_context
 def demo(context: click.Context, keep: str | None, no_model: bool, as_json: bool) -> None:
     """Record, refuse and replay with a real small model, every claim checked.

@@ -26,7 +26,7 @@ _MOST = 200
 @click.command()
 @click.argument("a")
 @click.argument("b", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@output.json_option()
 @click.pass_context
 def diff(context: click.Context, a: str, b: str | None, as_json: bool) -> None:
     """Say how two entries differ.

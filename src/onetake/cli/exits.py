@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from onetake.errors import (
-    AdapterError,
-    ContractError,
-    FormatError,
-    InteractionNotFound,
-    NotStored,
-    OnetakeError,
-    StoreError,
-    UnreadableEntry,
-    UsageError,
-)
+from onetake.errors import OnetakeError
 
 
 class Exit(IntEnum):
@@ -26,16 +16,9 @@ class Exit(IntEnum):
     DAMAGE = 5
     MISS = 6
     INTERRUPTED = 130
-
-
-_CODES: tuple[tuple[tuple[type[OnetakeError], ...], Exit], ...] = (
-    ((ContractError,), Exit.FINDINGS),
-    ((UsageError, AdapterError), Exit.USAGE),
-    ((StoreError, FormatError, UnreadableEntry, NotStored), Exit.DAMAGE),
-    ((InteractionNotFound,), Exit.MISS),
-)
+    UNREAD = 141
 
 
 def code_of(error: OnetakeError) -> Exit:
     """Return the exit code of an error."""
-    return next((code for kinds, code in _CODES if isinstance(error, kinds)), Exit.FINDINGS)
+    return Exit(error.exit_code)

@@ -22,7 +22,7 @@ _TEST = len(_COLUMNS) - 1
 
 @click.command("list")
 @click.argument("path", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@output.json_option()
 def list_(path: str | None, as_json: bool) -> None:
     """List cassettes and their entries.
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -23,10 +24,44 @@ if TYPE_CHECKING:
 _NARROW = 80
 """Columns below which a table cannot be read."""
 
+_LONGEST = 4096
+"""Characters of a cell or title that are shown: as many as a path may have, since what is copied must be whole."""
+
+_VERBATIM = re.compile(r"^//[?.]/(UNC/|(?=[A-Za-z]:))")
+"""How Windows begins a path that it takes word for word, with slashes: nobody writes it so, and it hides the drive."""
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def json_option(help: str = "Print one JSON document.", *, on_stderr: bool = False) -> Callable[[_Command], _Command]:  # noqa: A002
+    """Make a command's `--json`, which is its argument `as_json`; with it the command's errors are JSON, too.
+
+    Args:
+        help: What the command's help says of it.
+        on_stderr: True for a command whose standard output belongs to another program.
+    """
+
+    def note(context: click.Context, _: click.Parameter, wanted: bool) -> bool:
+        if wanted:
+            context.ensure_object(dict)["json_on_stderr"] = on_stderr
+        return wanted
+
+    return click.option("--json", "as_json", is_flag=True, is_eager=True, callback=note, help=help)
+
 
 def print_json(value: Any) -> None:
     """Print a JSON document, ASCII only: safe on any terminal, and exact for any text."""
     click.echo(json.dumps(value, indent=2))
+
+
+def print_error(error: Mapping[str, Any], *, on_stderr: bool) -> None:
+    """Print an error as a JSON document.
+
+    Args:
+        error: `kind`, `message` and `exit`.
+        on_stderr: True prints one line on standard error, where text of others may stand before it.
+    """
+    click.echo(json.dumps({"error": error}, indent=None if on_stderr else 2), err=on_stderr)
 
 
 def say(text: str = "") -> None:
@@ -41,7 +76,7 @@ def title(text: str) -> None:
         return
     from rich.text import Text
 
-    _console().print(Text(one_line(text, 400), style="bold"), soft_wrap=True)
+    _console().print(Text(one_line(text, _LONGEST), style="bold"), soft_wrap=True)
 
 
 def fields(pairs: Sequence[tuple[str, str]]) -> None:
@@ -58,7 +93,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows of one-line cells; columns without any value are left out."""
     kept = [i for i in range(len(columns)) if any(row[i] for row in rows)]
     heads = [columns[i] for i in kept]
-    cells = [[one_line(row[i]) for i in kept] for row in rows]
+    cells = [[one_line(row[i], _LONGEST) for i in kept] for row in rows]
     if not _is_terminal():
         _aligned(heads, cells)
     elif _console().width < _NARROW:
@@ -71,15 +106,41 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def shown_path(path: Path) -> str:
     """Return a path as it is told: from the current folder where it lies below, with forward slashes."""
-    full = path.absolute()
-    return (full.relative_to(Path.cwd()) if full.is_relative_to(Path.cwd()) else full).as_posix()
+    return told(path.absolute(), Path.cwd())
+
+
+def told(path: PurePath, here: PurePath) -> str:
+    r"""Return an absolute path as it is told to someone who is in a folder.
+
+    Args:
+        path: Absolute; `\\?\` before it on Windows is left out.
+        here: The folder, absolute.
+
+    Source: Windows takes a path behind `\\?\` word for word, so with the slashes that are told it would name nothing.
+    """
+    full, base = (type(path)(_VERBATIM.sub(_as_written, each.as_posix())) for each in (path, here))
+    return (full.relative_to(base) if full.is_relative_to(base) else full).as_posix()
+
+
+def _as_written(found: re.Match[str]) -> str:
+    return "//" if found[1] else ""
 
 
 def _aligned(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     everything = [heads, *rows]
-    widths = [max(len(row[i]) for row in everything) for i in range(len(heads))]
+    widths = [max(_width(row[i]) for row in everything) for i in range(len(heads))]
     for row in everything:
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        padded = (cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True))
+        click.echo("  ".join(padded).rstrip())
+
+
+def _width(text: str) -> int:
+    """Return how many columns a text takes: two for a letter of Chinese, say, and none for an accent."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 def _rich_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

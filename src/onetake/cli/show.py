@@ -21,7 +21,7 @@ from onetake.model import Entry
 @click.option("--request", "request", is_flag=True, help="Show the request alone.")
 @click.option("--response", "response", is_flag=True, help="Show the response alone.")
 @click.option("--raw", is_flag=True, help="Write the exact bytes of the response's body.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@output.json_option()
 def show(entries: tuple[str, ...], request: bool, response: bool, raw: bool, as_json: bool) -> None:
     """Show entries: contract and provenance, what the model said, the request.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from onetake.errors import FormatError
 from onetake.format.sidecar import LFS_POINTER, REMEDY
+from onetake.strictjson import one_value_reader
 
 LARGEST = 64 * 1024 * 1024
 """Bytes that the file of an entry may take."""
@@ -23,7 +24,7 @@ def parse_entry(data: bytes) -> dict[str, Any]:
     if len(data) > LARGEST:
         raise FormatError(f"{len(data)} bytes are more than an entry may take ({LARGEST}): {REMEDY}")
     try:
-        tree = _DECODER.decode(data.removeprefix(b"\xef\xbb\xbf").decode())
+        tree = _read(data.removeprefix(b"\xef\xbb\xbf").decode())
     except RecursionError:
         raise FormatError(f"nested too deep: {REMEDY}") from None
     except UnicodeDecodeError as error:
@@ -63,5 +64,5 @@ def _constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON number")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
+_read = one_value_reader(json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant))
 _CONFLICT = re.compile(rb"^(?:<{7}|\|{7}|={7}|>{7})(?: |\r?$)", re.MULTILINE)

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
+from functools import lru_cache
 from typing import Any
 
 from onetake.errors import FormatError, UsageError
@@ -130,8 +131,13 @@ class Keyer:
         """Write the canonical JSON of the keyed request; members in sorted order."""
         content_type, encoding, headers = self._headers.read(request.headers)
         body = body_text(request.body, content_type, encoding, self._rules_of(days))
-        method = canonical.dumps(request.method.upper())
+        method = _method_text(request.method)
         return f'{{"body":{body},"headers":{headers},"method":{method},{url_text(request.url, self._origins)}}}'
+
+
+@lru_cache(maxsize=64)  # a handful of words, asked for at every call
+def _method_text(method: str) -> str:
+    return canonical.dumps(method.upper())
 
 
 def _rules_from(spec: Mapping[str, Any]) -> KeyRules:

@@ -45,6 +45,8 @@ def body_text(body: bytes, content_type: str, encoding: str, rules: BodyRules) -
 
 def _json(body: bytes, rules: BodyRules) -> str | None:
     try:
+        if not rules.touch_json:
+            return f'{{"json":{canonical.rewrite(body)},"kind":"json"}}'
         value = canonical.loads(body)
     except NotStrictError:
         return None

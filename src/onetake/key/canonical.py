@@ -9,10 +9,11 @@ Python 3, and golden vectors pin it.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from onetake.strictjson import NotStrictError, one_line_writer
+from onetake.strictjson import NotStrictError, one_line_writer, one_value_reader
 
 MAX_DEPTH = 200
 """Arrays and objects inside each other; a deeper text is no JSON to us. It does not depend on Python's own stack."""
@@ -28,6 +29,8 @@ Source: IEEE 754: 15 decimal digits always survive a double, so Python's shortes
 
 _MAX_EXPONENT_DIGITS = 18
 _SHORT_TEXT = 16 * 1024
+_SPARSE = 200
+"""Bytes for each object, from which looking at every object is cheaper than counting the quotes of the whole text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +64,33 @@ def loads(data: bytes) -> Any:
         NotStrictError: Not UTF-8, not JSON, several documents, NaN or Infinity, a key twice in one object, over 200
             levels deep, or an exponent of over 18 digits.
     """
-    decoder = _EXACT if _has_long_run(data) else _SHORT
+    return _parsed(data, _EXACT if _has_long_run(data) else _SHORT)
+
+
+def rewrite(data: bytes) -> str:
+    """Write the canonical JSON of a JSON text: `dumps(loads(data))`, in less time where it has many small objects.
+
+    Args:
+        data: As for `loads`.
+
+    Raises:
+        NotStrictError: As `loads` does.
+    """
+    plain = is_plain(data)
+    begin = data[:_SHORT_TEXT]
+    if begin.count(b"{") * _SPARSE > len(begin) and b'\\"' not in data:
+        # To call Python for every object, to see no key repeated, takes as long as parsing it. Without such calls a
+        # parser drops a repeated key in silence, but then its two quotes are missing in what is written; and all
+        # quotes can be counted at once where none of them is an escaped one (`\u0022` becomes one, but is not plain).
+        written = dumps(_parsed(data, _LAX_EXACT if _has_long_run(data) else _LAX), plain)
+        if written.count('"') == data.count(b'"') and (plain or '\\"' not in written):
+            return written
+    return dumps(loads(data), plain)
+
+
+def _parsed(data: bytes, read: Callable[[str], Any]) -> Any:
     try:
-        value = decoder.decode(data.decode())
+        value = read(data.decode())
         too_deep = _may_lie_deep(data) and _lies_too_deep(value)
     except ValueError as error:
         raise NotStrictError(str(error)) from None
@@ -205,9 +232,13 @@ def _found(value: Any) -> Any:
     raise _NumberFoundError
 
 
-_SHORT = json.JSONDecoder(object_pairs_hook=_object, parse_float=_float, parse_constant=_constant)
-"""For a text without a long run of digits: all its plain integers have at most 40."""
-_EXACT = json.JSONDecoder(object_pairs_hook=_object, parse_float=_float, parse_int=number, parse_constant=_constant)
+def _reader(**hooks: Any) -> Callable[[str], Any]:
+    return one_value_reader(json.JSONDecoder(parse_float=_float, parse_constant=_constant, **hooks))
+
+
+_SHORT, _LAX = _reader(object_pairs_hook=_object), _reader()
+"""For a text without a long run of digits: all its plain integers have at most 40. The lax one drops repeated keys."""
+_EXACT, _LAX_EXACT = _reader(object_pairs_hook=_object, parse_int=number), _reader(parse_int=number)
 _READ_BACK = json.JSONDecoder(parse_float=lambda text: ExactNumber(text) if "e" in text else float(text))
 _write, _write_plain = (one_line_writer(_found, ascii_only=plain, sort_keys=True) for plain in (False, True))
 _CONTAINERS = frozenset((dict, list))

@@ -30,6 +30,11 @@ class BodyRules:
     replaced: tuple[tuple[re.Pattern[str], str], ...] = ()
 
     @property
+    def touch_json(self) -> bool:
+        """True where any rule is in force."""
+        return bool(self.ignore or self.ids or self.touch_text)
+
+    @property
     def touch_text(self) -> bool:
         """True where a rule for strings is in force."""
         return bool(self.days or self.replaced)

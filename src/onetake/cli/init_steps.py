@@ -1,0 +1,151 @@
+"""Plan what `onetake init` does: for each file what is added, why it is left as it is, or what a person should do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from onetake.cli import init_texts as texts
+from onetake.cli.init_files import BY_HAND, THERE, Change, added, is_utf8
+from onetake.cli.init_seen import Seen
+from onetake.cli.init_yaml import items_indent
+from onetake.errors import UsageError
+from onetake.settings_files import parse_toml, read
+
+_OTHER_CI = (
+    *("azure-pipelines.yml", "bitbucket-pipelines.yml", ".travis.yml", "Jenkinsfile", ".circleci/config.yml"),
+    *(".woodpecker.yml", ".drone.yml", ".buildkite/pipeline.yml", "appveyor.yml"),
+)
+_OTHER_HOOKS = ("lefthook.yml", "lefthook.yaml", ".husky")
+_RUNS_TESTS = re.compile(r"\b(?:pytest|tox|nox)\b")
+_NOT_TEXT = "is not UTF-8, which git does not read: save it as UTF-8 and put this into it"
+
+
+def plan(seen: Seen) -> list[Change]:
+    """Return what becomes of every file, nothing of it done yet.
+
+    Raises:
+        UsageError: A file cannot be read, or is no TOML.
+    """
+    return [_settings(seen), _ignored(seen), _attributes(seen), _hook(seen), *_ci(seen), *_dependency(seen)]
+
+
+def _settings(seen: Seen) -> Change:
+    if seen.settings is not None:
+        return Change(seen.settings, THERE, why="the settings that count")
+    path = seen.root / "pyproject.toml"
+    content = read(path)
+    if content is not None:
+        change = added(path, content, texts.settings(seen, "tool.onetake."), "[tool.onetake]", apart=True)
+        if _takes_the_table(change):
+            return change
+    return added(seen.root / "onetake.toml", None, texts.settings(seen, ""), "settings")
+
+
+def _takes_the_table(change: Change) -> bool:
+    """Tell whether the file is still TOML: one that writes `tool` as an inline table takes no further part of it."""
+    try:
+        return bool(parse_toml(change.path, change.after or b"")["tool"]["onetake"] == {})
+    except UsageError:
+        return False
+
+
+def _ignored(seen: Seen) -> Change:
+    rules = (texts.IGNORED, texts.IGNORED.rstrip("/"))
+    own = {*rules, *(f"/{rule}" for rule in rules), *(f"**/{rule}" for rule in rules)}
+    return _lines(seen, ".gitignore", [texts.IGNORED], own, own - {f"/{rule}" for rule in rules})
+
+
+def _attributes(seen: Seen) -> Change:
+    return _lines(seen, ".gitattributes", [*texts.ATTRIBUTES], set(), set())
+
+
+def _lines(seen: Seen, name: str, wanted: list[str], own: set[str], above: set[str]) -> Change:
+    """Plan the lines of a file that git reads; *own* and *above* do as well, in that file or in those further up."""
+    for folder in (seen.root, *seen.root.parents):
+        if folder != seen.root and not folder.is_relative_to(seen.top):
+            break
+        found = {" ".join(line.split()) for line in _text(folder / name).splitlines()}
+        if found & (own if folder == seen.root else above) or found.issuperset(wanted):
+            return Change(folder / name, THERE, why=", ".join(wanted))
+    path = seen.root / name
+    content = read(path)
+    if content is not None and not is_utf8(content):
+        return Change(path, BY_HAND, "".join(f"{line}\n" for line in wanted), _NOT_TEXT)
+    found = set(_text(path).splitlines())
+    first = next(i for i, line in enumerate(wanted) if line not in found)
+    return added(path, content, "".join(f"{line}\n" for line in wanted[first:]), ", ".join(wanted[first:]))
+
+
+def _hook(seen: Seen) -> Change:
+    path = seen.top / ".pre-commit-config.yaml"
+    content = read(path)
+    if content is None:
+        other = next((name for name in _OTHER_HOOKS if (seen.top / name).exists()), None)
+        if other:
+            why = "runs the hooks here: before a commit it should run this"
+            return Change(seen.top / other, BY_HAND, f"{texts.check_command(seen)}\n", why)
+        return added(path, None, "repos:\n" + texts.hook(seen, "  "), "a hook that checks the entries")
+    text = _text(path)
+    if re.search(
+        rf"^[^#\n]*entry:\s*[\"']?{re.escape(texts.check_command(seen))}[\"']?\s*(?:#.*)?$", text, re.MULTILINE
+    ):
+        return Change(path, THERE, why="a hook that checks the entries")
+    indent = items_indent(text, "repos") if is_utf8(content) else None
+    if indent is None:
+        return Change(path, BY_HAND, texts.hook(seen, "  "), "put this at the end of the list `repos`")
+    return added(path, content, texts.hook(seen, indent), "a hook that checks the entries")
+
+
+def _ci(seen: Seen) -> Iterator[Change]:
+    gitlab = seen.top / ".gitlab-ci.yml"
+    others = [seen.top / name for name in _OTHER_CI if (seen.top / name).is_file()]
+    if (seen.top / ".github").is_dir() or not (gitlab.is_file() or others):
+        yield _github(seen)
+    if gitlab.is_file():
+        yield _by_hand_once(gitlab, texts.gitlab_job(seen), "a job that runs the tests sealed: put this into it")
+    for path in others:
+        text = f"CI=true ONETAKE_MODE=none {seen.command}pytest\n"
+        yield _by_hand_once(path, text, "run the tests sealed there, as this line does")
+
+
+def _github(seen: Seen) -> Change:
+    folder = seen.top / ".github" / "workflows"
+    path = folder / texts.workflow_name(seen)
+    if path.exists():
+        return Change(path, THERE, why="a workflow that runs the tests sealed")
+    for other in sorted([*folder.glob("*.yml"), *folder.glob("*.yaml")]):
+        said = _without_comments(other)
+        if "ONETAKE_MODE" in said and seen.below in said:
+            return Change(other, THERE, why="a workflow that runs the tests sealed")
+        if _RUNS_TESTS.search(said) and not seen.below:
+            return Change(other, BY_HAND, texts.sealed_env(), "runs the tests: this, at its top level, seals them")
+    return added(path, None, texts.workflow(seen), "a workflow that runs the tests sealed")
+
+
+def _by_hand_once(path: Path, text: str, why: str) -> Change:
+    if "ONETAKE_MODE" in _without_comments(path):
+        return Change(path, THERE, why="runs the tests sealed")
+    return Change(path, BY_HAND, text, why)
+
+
+def _without_comments(path: Path) -> str:
+    return re.sub(r"(?m)(?:^|(?<=\s))#.*$", "", _text(path))
+
+
+def _text(path: Path) -> str:
+    return (read(path) or b"").decode("utf-8-sig", "replace")
+
+
+def _dependency(seen: Seen) -> Iterator[Change]:
+    """Yield what is to be done where the project's own list of packages lacks onetake, which CI installs from it."""
+    if "onetake" in seen.packages or not seen.packages:
+        return
+    command = texts.install_command(seen)
+    if command:
+        yield Change(seen.root / "pyproject.toml", BY_HAND, f"{command}\n", "make onetake a dependency of the tests")
+        return
+    name = next((name for name in reversed(seen.requirements)), "pyproject.toml" if seen.is_package else "")
+    if name:
+        yield Change(seen.root / name, BY_HAND, "onetake\n", "make onetake a dependency of the tests")

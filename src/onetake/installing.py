@@ -1,0 +1,139 @@
+"""`install`: one session for the whole life of a program that is switched by its environment.
+
+Light until a session is wanted: `onetake.pth` loads this at the start of a Python whose environment names a cassette.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from onetake import modes
+from onetake.model import Mode, Repeats
+
+if TYPE_CHECKING:
+    from onetake.programs import Program
+    from onetake.session import Session
+    from onetake.session_run import SessionRun
+    from onetake.settings import KeyRules, MaxAge
+
+_TOOLS = re.compile(r"onetake|pytest|py\.test|pip[\d.]*")
+"""Programs that the environment does not switch: ours and pytest have sessions of their own, pip calls no model."""
+
+_run: SessionRun | None = None
+_process = 0
+
+
+def install(
+    cassette: str | Path | None = None,
+    *,
+    mode: Mode | str | None = None,
+    contract: Any = None,
+    schema_version: int | None = None,
+    repeats: Repeats | str | None = None,
+    keep: Sequence[str] | None = None,
+    on_reject: str | None = None,
+    key: KeyRules | Mapping[str, Any] | None = None,
+    hosts: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    max_age: MaxAge | Mapping[str, Any] | None = None,
+) -> Session | None:
+    """Record and replay every model call of this program from here to its end, and of its child processes.
+
+    At the end it says on standard error what was recorded and refused, and the exit code is that of the refusals.
+
+    Args:
+        cassette: The cassette's folder, from the folder of the settings file nearest above the program; None for the
+            one that `ONETAKE_CASSETTE` names. With neither, nothing is done.
+        mode: As for `use_cassette`; `new_episodes` where nobody says anything, `none` where `CI` is set.
+        contract: As for `use_cassette`.
+        schema_version: As for `use_cassette`.
+        repeats: `sequence` or `same` (one answer for all), the default.
+        keep: As for `use_cassette`.
+        on_reject: As for `use_cassette`.
+        key: As for `use_cassette`.
+        hosts: As for `use_cassette`.
+        ignore: As for `use_cassette`.
+        max_age: As for `use_cassette`.
+
+    Returns:
+        The session; where one is open here already (this was called before, `onetake run`, a test's, a parent
+        process's), that one, and nothing else is done. None where nothing is done.
+
+    Raises:
+        UsageError: An argument or the settings are wrong.
+    """
+    here = _here()
+    if here is not None or modes.under_pytest() or not (cassette or os.environ.get("ONETAKE_CASSETTE")):
+        return here
+    from onetake.programs import program_of
+
+    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    program = program_of([sys.executable, main]) if main else program_of(sys.orig_argv)
+    others = {"contract": contract, "schema_version": schema_version, "keep": keep, "on_reject": on_reject}
+    rules = {"key": key, "hosts": hosts, "ignore": ignore, "max_age": max_age}
+    return _open(program, cassette, repeats, mode=mode, **others, **rules)
+
+
+def start() -> None:
+    """Open the session that the environment names, at the start of a Python; one that cannot be opened ends it."""
+    if modes.under_pytest() or os.environ.get("ONETAKE_SESSION"):  # a child joins that session a moment later
+        return
+    try:
+        from onetake.programs import program_of
+
+        program = program_of(sys.orig_argv)
+        if not _TOOLS.fullmatch(program.name):
+            _open(program, None, None)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the program must not run on without its session
+        sys.stderr.write(f"onetake: the session that ONETAKE_CASSETTE names cannot be opened: {error}\n")
+        sys.stderr.flush()
+        os._exit(2)
+
+
+def _here() -> Session | None:
+    """Return the session that answers here, if one is open."""
+    active = sys.modules.get("onetake.active")
+    scope = active and (active.bound() or active.innermost())
+    if not scope:
+        return None
+    from onetake.session import Session
+
+    return Session(scope.engine)
+
+
+def _open(program: Program, cassette: str | Path | None, repeats: Repeats | str | None, **others: Any) -> Session:
+    global _run, _process
+    from onetake import active, leaving
+    from onetake.programs import session_of
+
+    modes.set_run(None, "ONETAKE_MODE=")
+    run = session_of(program, cassette, repeats, **others)
+    active.bind(run.open(ambient=True))
+    leaving.before_end(_end)
+    _run, _process = run, os.getpid()
+    return run.session
+
+
+def _end() -> None:
+    """Close the session at the end of its process: say what it came to, and see to the exit code."""
+    global _run
+    run, _run = _run, None
+    if run is None or os.getpid() != _process:  # one that was forked leaves it to its parent
+        return
+    from onetake import leaving
+    from onetake.programs import end
+
+    ending = end(run, getattr(sys, "last_value", None), is_program=True)
+    if any(ending.counts.values()) or ending.refusals:
+        # A program may have closed it.
+        with suppress(OSError, ValueError, AttributeError):
+            sys.stderr.write(ending.text())
+            sys.stderr.flush()
+    if ending.code:
+        leaving.end_with(ending.code)

@@ -1,0 +1,120 @@
+"""What holds for one collected test: its markers, its own cassette, its settings, and its session while it runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from onetake import pytest_vcr
+from onetake.errors import OnetakeError, UsageError
+from onetake.model import Mode
+from onetake.options import Options, without_secrets
+from onetake.pytest_reports import RunningTest
+from onetake.scrub import Scrubber
+from onetake.session_run import SessionRun
+from onetake.settings import Settings, load_settings
+from onetake.stores.naming import folder_name
+
+ARGUMENTS = tuple(field for field in Options.__dataclass_fields__ if field != "name")
+"""What the marker takes by keyword, besides the name."""
+running = pytest.StashKey[RunningTest]()
+"""A test's session, in the stash of its item, from its opening to the last report."""
+told = pytest.StashKey[list[RunningTest]]()
+"""Every session of the run, in the stash of the configuration."""
+_settings_of = pytest.StashKey[dict[Path, Settings]]()
+
+
+def is_ours(item: pytest.Item) -> bool:
+    """Tell whether a test has the marker, or vcrpy's where that is free, or asks for the `cassette` fixture."""
+    return item.get_closest_marker("cassette") is not None or _asks_for_ours(item) or pytest_vcr.is_marked(item)
+
+
+def is_skip(error: BaseException) -> bool:
+    """Tell whether an error is a skip, which must not hide a refusal: it is no failure."""
+    unittest = sys.modules.get("unittest")
+    return isinstance(error, pytest.skip.Exception) or (unittest is not None and isinstance(error, unittest.SkipTest))
+
+
+def open_session(item: pytest.Item) -> RunningTest:
+    """Open a test's session; where that is wrong the test fails with what is wrong."""
+    try:
+        options, owned = options_of(item)
+        run = SessionRun(
+            options, settings_of(item.config, item.path), Mode.NONE, item.nodeid, node=node_of(item), owned=owned
+        )
+        scope = run.open(ambient=True)
+    except OnetakeError as error:
+        pytest.fail(f"onetake: {error}", pytrace=False)
+    test = RunningTest(run.test, run, scope)
+    item.stash[running] = test
+    item.config.stash.setdefault(told, []).append(test)
+    return test
+
+
+def options_of(item: pytest.Item) -> tuple[Options, bool]:
+    """Return what the markers of a test say, the nearest first, and whether its cassette is its own.
+
+    Raises:
+        UsageError: A marker has an argument that is none.
+    """
+    said = said_by(item)
+    own = said.get("name") is None
+    said["name"] = own_folder(item) if own else said["name"]
+    return Options(**said), own
+
+
+def said_by(node: pytest.Item | pytest.Collector) -> dict[str, Any]:
+    """Return what the markers of a test, a class or a module say, the nearest first; ours go before vcrpy's.
+
+    Raises:
+        UsageError: A marker has an argument that is none.
+    """
+    said: dict[str, Any] = {}
+    for marker in node.iter_markers("cassette"):
+        said = {**_arguments(marker), **said}
+    return {**pytest_vcr.said_by(node), **said}
+
+
+def settings_of(config: pytest.Config, file: Path) -> Settings:
+    """Return the settings that hold for what a file defines: those of the file nearest above it, read once a run."""
+    known = config.stash.setdefault(_settings_of, {})
+    folder = file.parent
+    if folder not in known:
+        known[folder] = load_settings(file)
+    return known[folder]
+
+
+def node_of(item: pytest.Item) -> str:
+    """Return a test's id as pytest takes it from the folder where it was started."""
+    try:
+        path = os.path.relpath(item.path, item.config.invocation_params.dir)
+    except ValueError:  # another drive
+        return str(item.nodeid)
+    return Path(path).as_posix() + "".join(item.nodeid.partition("::")[1:])
+
+
+def _arguments(marker: pytest.Mark) -> dict[str, Any]:
+    for word in marker.kwargs:
+        if word not in ("name", *ARGUMENTS):
+            raise UsageError(f"the cassette marker has no argument {word!r}; it takes name, {', '.join(ARGUMENTS)}")
+    if len(marker.args) + ("name" in marker.kwargs) > 1:
+        raise UsageError("the cassette marker takes one positional argument, the cassette's name, once")
+    return {**dict(zip(("name",), marker.args, strict=False)), **marker.kwargs}
+
+
+def own_folder(item: pytest.Item) -> Path:
+    """Return a test's own cassette: `cassettes/<test module>/<Class.test name[params]>/` beside the test."""
+    names = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
+    own = without_secrets(".".join([*names, item.name]), Scrubber(settings_of(item.config, item.path).scrub))
+    folder = pytest_vcr.folder_of(item) or item.path.parent / "cassettes" / item.path.stem
+    return folder / folder_name(own)
+
+
+def _asks_for_ours(item: pytest.Item) -> bool:
+    """Tell whether a test asks for our `cassette` fixture, or for one that is built on it, and not for another's."""
+    asked: Any = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {}).get("cassette")
+    return bool(asked) and (asked[-1].func.__module__ == "onetake.pytest_plugin" or "cassette" in asked[-1].argnames)

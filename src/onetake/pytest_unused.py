@@ -1,0 +1,282 @@
+"""What a run of all tests left without use, and how it is said."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Set
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from onetake.cassette_files import read_entry
+from onetake.errors import OnetakeError
+from onetake.model import Entry
+from onetake.printable import one_line
+from onetake.pytest_fixtures import FOLDER_END, OF_PYTEST
+from onetake.settings import load_settings
+from onetake.stores.naming import Slot
+from onetake.usage import Used, entries_in
+
+_CONFTEST = "conftest"
+_MOST_CASSETTES = 10
+_MOST_NAMES = 3
+_LONGEST = 200
+
+Identity = tuple[int, int] | str
+
+
+@dataclass(slots=True)
+class Facts:
+    """What a process knows of a run: what it collected, and which cassettes must be spared.
+
+    Args:
+        modules: The real paths of the test modules that were collected.
+        partly: Those of which some tests are not known: skipped as a whole, or broken.
+        spared: The folders of cassettes whose tests did not run to their end: skipped, expected to fail, left out.
+        fixtures: The names of the fixtures that those tests use.
+        count: How many tests were collected, and not left out.
+        healthy: False where the process ended otherwise than well.
+    """
+
+    modules: set[str] = field(default_factory=set)
+    partly: set[str] = field(default_factory=set)
+    spared: set[str] = field(default_factory=set)
+    fixtures: set[str] = field(default_factory=set)
+    count: int = 0
+    healthy: bool = True
+
+    def add(self, other: Facts) -> None:
+        """Add what another process knows."""
+        for name in ("modules", "partly", "spared", "fixtures"):
+            getattr(self, name).update(getattr(other, name))
+        self.count = max(self.count, other.count)
+        self.healthy = self.healthy and other.healthy
+
+    def as_plain(self) -> dict[str, Any]:
+        """Return it in plain types, which a worker of pytest-xdist can send."""
+        return {name: sorted(value) if isinstance(value, set) else value for name, value in asdict(self).items()}
+
+
+def facts_of(plain: dict[str, Any]) -> Facts:
+    """Return what `as_plain` made plain."""
+    values: dict[str, Any] = {name: set(one) if isinstance(one, list) else one for name, one in plain.items()}
+    return Facts(**values)
+
+
+@dataclass(slots=True)
+class Opened:
+    """A cassette that was opened in a run, by whichever of its paths came first.
+
+    Args:
+        root: The settings' folder.
+        folder: Its own.
+        used: The entries that were used.
+        known: False where others may have been used too.
+        outside: True where `use_cassette` opened it: which tests do, nobody can tell before they run.
+    """
+
+    root: Path
+    folder: Path
+    used: set[Slot] = field(default_factory=set)
+    known: bool = True
+    outside: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unused:
+    """The entries of one cassette that no test used.
+
+    Args:
+        root: The settings' folder.
+        folder: The cassette's.
+        entries: Their names, by slot.
+        of: How many entries there are.
+        test: The test that recorded them, where no test opened the cassette; else empty.
+    """
+
+    root: Path
+    folder: Path
+    entries: dict[Slot, str]
+    of: int
+    test: str = ""
+
+
+def identity(folder: Path) -> Identity:
+    """Return what is equal for all paths of one folder."""
+    try:
+        found = folder.stat()
+    except OSError:
+        return os.path.normcase(os.path.realpath(folder))
+    return found.st_dev, found.st_ino
+
+
+def merged(used: Iterable[Used], outside: Iterable[Used]) -> dict[Identity, Opened]:
+    """Merge what the sessions of a run used, by cassette: those of tests, and those that `use_cassette` opened."""
+    found: dict[Identity, Opened] = {}
+    for one, is_outside in (*((one, False) for one in used), *((one, True) for one in outside)):
+        opened = found.setdefault(identity(one.folder), Opened(one.root, one.folder))
+        opened.used |= one.slots
+        opened.known = opened.known and one.known
+        opened.outside = opened.outside or is_outside
+    return found
+
+
+def find_unused(
+    opened: dict[Identity, Opened], facts: Facts, left_out: dict[Path, Path], rootdir: Path
+) -> Iterator[Unused]:
+    """Say what a run of all tests, all of which passed, proves to be unused.
+
+    Args:
+        opened: What was opened, by identity.
+        facts: What was collected and must be spared.
+        left_out: By settings folder: a test module below it that was not collected, so may use what is shared.
+        rootdir: pytest's own root folder, from which tests are named.
+    """
+    spared = {identity(Path(folder)) for folder in facts.spared}
+    for key, one in opened.items():
+        names = entries_in(one.folder)
+        entries = {slot: name for slot, name in names.items() if slot not in one.used}
+        if entries and key not in spared and _can_tell(one, facts, left_out):
+            yield Unused(one.root, one.folder, entries, len(names))
+    for folder in _beside(facts.modules - facts.partly):
+        if identity(folder) not in (spared | opened.keys()) and not _is_of(folder, facts.fixtures):
+            yield from _abandoned(folder, facts, left_out, rootdir)
+
+
+def _can_tell(one: Opened, facts: Facts, left_out: dict[Path, Path]) -> bool:
+    """Tell whether all tests that may use a cassette are known to have run."""
+    if not one.known or _is_of(one.folder, facts.fixtures):
+        return False
+    if one.outside and (facts.spared or facts.partly or one.root in left_out):
+        return False
+    return _module(one.folder) in facts.modules or not (facts.partly or one.root in left_out)
+
+
+def _is_of(folder: Path, fixtures: Set[str]) -> bool:
+    """Tell whether a folder is the cassette of one of these fixtures, or of a class or a module as a whole."""
+    name = folder.name.removesuffix(FOLDER_END)
+    if name == folder.name:
+        return False
+    own = name.split("[")[0].split("~")[0].rpartition(".")[2]
+    return own in fixtures or (bool(fixtures) and own in OF_PYTEST.values())
+
+
+def _module(folder: Path) -> str:
+    """Return the module whose test has its own cassette in a folder, whether or not there is one."""
+    return os.path.realpath(folder.parents[2] / f"{folder.parent.name}.py") if len(folder.parents) > 2 else ""
+
+
+def _beside(modules: Set[str]) -> Iterator[Path]:
+    """Yield the folders where the tests of modules, or of modules that are gone, may have cassettes of their own."""
+    for parent in sorted({Path(module).parent / "cassettes" for module in modules}):
+        for group in _folders(parent):
+            module = parent.parent / f"{group.name}.py"
+            if str(module) in modules or group.name == _CONFTEST or not module.exists():
+                yield from _folders(group)
+
+
+def _folders(parent: Path) -> list[Path]:
+    try:
+        return sorted(path for path in parent.iterdir() if path.name[:1] not in "._" and path.is_dir())
+    except OSError:
+        return []
+
+
+def _abandoned(folder: Path, facts: Facts, left_out: dict[Path, Path], rootdir: Path) -> Iterator[Unused]:
+    """Yield what is in a folder, if all of it was recorded by tests that are gone.
+
+    `use_cassette` names no test: what it recorded is nobody's to call abandoned.
+    """
+    entries = entries_in(folder)
+    found = [read_entry(folder / name) for name in entries.values()]
+    tests = [entry.provenance.get("test", "") if isinstance(entry, Entry) else "" for entry in found]
+    if not all(tests) or not tests:
+        return
+    with suppress(OnetakeError):
+        root = load_settings(folder).root
+        is_own = _module(folder) in facts.modules
+        is_there = any((rootdir / str(test).partition("::")[0]).exists() for test in tests)
+        # A fixture of a conftest serves all tests, so it is gone if none of all used it.
+        is_gone = folder.parent.name == _CONFTEST or not is_there
+        if is_own or (is_gone and not facts.partly and root not in left_out):
+            yield Unused(root, folder, entries, len(entries), str(tests[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReport:
+    """What the end of a run says of unused entries; nothing under `--unused=ignore`.
+
+    Args:
+        word: What `--unused` says: `ignore`, `warn` or `fail`.
+        why: Why nothing can be said; empty where it can.
+        unused: What no test used, by cassette.
+        held_back: Why nothing is said of some cassettes; empty where all were looked at.
+        trouble: Why the usage ledger could not be written; empty where it was.
+        start: The folder from which paths are shown.
+    """
+
+    word: str = "warn"
+    why: str = ""
+    unused: tuple[Unused, ...] = ()
+    held_back: str = ""
+    trouble: str = ""
+    start: Path = Path()
+
+    @property
+    def fails(self) -> bool:
+        """Whether the run fails for it."""
+        return self.word == "fail" and bool(self.unused)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it for a machine: `unused`, a list of cassettes, and `why`, where there can be none."""
+        return {
+            "unused": [
+                {
+                    "cassette": self._shown(one.folder),
+                    "entries": list(one.entries.values()),
+                    "of": one.of,
+                    **({"recorded_by": one.test} if one.test else {}),
+                }
+                for one in self.unused
+            ],
+            **({"why": self.why} if self.why else {}),
+        }
+
+    def lines(self) -> list[str]:
+        """Return what a person should read, at most a screen of it."""
+        lines = [f"the usage ledger could not be written: {self.trouble}"] if self.trouble else []
+        if self.unused:
+            lines += self._lines_of_unused()
+        if self.word == "fail" and (self.why or self.held_back):
+            of_what = "unused entries" if self.why else "the unused entries of some cassettes"
+            lines.append(f"--unused=fail: nothing is said of {of_what}: {self.why or self.held_back}")
+        return lines
+
+    def _lines_of_unused(self) -> list[str]:
+        count = sum(len(one.entries) for one in self.unused)
+        some = "entry" if count == 1 else "entries"
+        lines = [f"{count} unused {some}: all tests ran and passed, and none asked for what these hold:"]
+        lines += [f"  {self._line(one)}" for one in self.unused[:_MOST_CASSETTES]]
+        if (more := len(self.unused) - _MOST_CASSETTES) > 0:
+            lines.append(f"  and those of {more} more cassettes")
+        mend = "delete these files"
+        if any(not one.test for one in self.unused):
+            mend += "; or `pytest --record-mode=all TEST` asks anew and keeps, in a test's own cassette, what it uses"
+        return [*lines, f"  to mend: {mend}"]
+
+    def _line(self, one: Unused) -> str:
+        where = one_line(self._shown(one.folder), _LONGEST)
+        if one.test:
+            by = one_line(one.test, _LONGEST)
+            return f"{where}/ (all {one.of}): no test opens it any more; recorded by {by}"
+        names = [one_line(name, _LONGEST) for name in list(one.entries.values())[:_MOST_NAMES]]
+        more = [f"and {len(one.entries) - _MOST_NAMES} more"] if len(one.entries) > _MOST_NAMES else []
+        return f"{where}/ ({len(one.entries)} of {one.of}): {', '.join([*names, *more])}"
+
+    def _shown(self, folder: Path) -> str:
+        """Return a folder as it is reached from where pytest was started."""
+        try:
+            return Path(os.path.relpath(folder, self.start)).as_posix()
+        except ValueError:  # another drive
+            return str(folder)

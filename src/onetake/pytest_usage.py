@@ -1,0 +1,234 @@
+"""`--unused`: what the tests of a run used, merged over its workers, and which entries none of them used."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Generator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from onetake import modes, usage
+from onetake.aside import place_of
+from onetake.errors import OnetakeError
+from onetake.model import Mode
+from onetake.options import cassette_folder
+from onetake.provenance import provenance
+from onetake.pytest_fixtures import FIXTURES
+from onetake.pytest_items import options_of, own_folder, settings_of
+from onetake.pytest_reports import OUTCOME
+from onetake.pytest_unused import Facts, Identity, Opened, Unused, UsageReport, facts_of, find_unused, merged
+from onetake.pytest_whole import left_out, selection
+from onetake.scrub import Scrubber
+from onetake.usage import CassetteUsage, UsageRun, Used, used_of, write_run
+
+_WORDS = ("ignore", "warn", "fail")
+_FACTS = "onetake_usage"
+"""What a worker's output, and the report of a test that did not run to its end, hold for the process that merges."""
+_OUTSIDE = "onetake_outside"
+"""The attribute of a test's last report that holds what sessions used which are not the test's own."""
+_watch = pytest.StashKey["UsageWatch"]()
+
+
+def add_option(parser: pytest.Parser) -> None:
+    """Add `--unused`, unless another plugin has done so."""
+    # Under a name of our own within: another's option of that name means something else.
+    with suppress(ValueError, argparse.ArgumentError):
+        parser.getgroup("onetake").addoption(
+            "--unused",
+            dest="onetake_unused",
+            choices=_WORDS,
+            default="warn",
+            help="what to do about entries that no test of a whole, green run used (default: warn)",
+        )
+
+
+def watch(config: pytest.Config) -> None:
+    """Begin to watch what the tests of a run use."""
+    config.stash[_watch] = watching = UsageWatch(config)
+    config.pluginmanager.register(watching, "onetake-usage")
+
+
+def usage_report(config: pytest.Config) -> UsageReport:
+    """Return what a run has to say of unused entries; nothing before its `pytest_sessionfinish` is over."""
+    watching = config.stash.get(_watch, None)
+    return watching.report if watching is not None else UsageReport()
+
+
+class UsageWatch:
+    """Collects, in every process of a run, what its tests use; the one that merges writes the usage ledger.
+
+    Args:
+        config: Of the run.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._is_worker = hasattr(config, "workerinput")
+        self._facts = Facts()
+        self._trouble = ""
+        self._ran: set[str] = set()
+        self._used: list[Used] = []
+        self._outside: list[Used] = []
+        self._heard = usage.listen()
+        word = config.getoption("onetake_unused", "warn")
+        self.report = UsageReport(word, start=config.invocation_params.dir)
+        """What the run has to say, once its `pytest_sessionfinish` is over."""
+
+    def pytest_unconfigure(self) -> None:
+        """Hear no more of sessions."""
+        usage.stop_listening(self._heard)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Note which test modules were collected, and which of them not as a whole."""
+        report = yield
+        module = collector.getparent(pytest.Module)
+        if module is not None:
+            self._facts.modules.add(os.path.realpath(module.path))
+            if not report.passed:
+                self._facts.partly.add(os.path.realpath(module.path))
+        return report
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None, object, object]:
+        """Spare the cassettes of tests that are left out of the run, by whatever does so."""
+        before = list(items)
+        result = yield
+        kept = {id(item) for item in items}
+        for item in before:
+            if id(item) not in kept:
+                self._facts.add(_spared_by(item))
+        return result
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Count the tests that are to run."""
+        self._facts.count = len({item.nodeid for item in session.items})
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Add to a test's reports what its session does not know."""
+        report = yield
+        if report.skipped:  # an expected failure, too: it may have stopped before it asked
+            vars(report)[_FACTS] = _spared_by(item).as_plain()
+        if report.when == "teardown" and self._heard:
+            vars(report)[_OUTSIDE] = self._hear()
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take in what a report says, of whichever process."""
+        if self._is_worker:
+            return
+        said = vars(report)
+        for outcome in (said.get(OUTCOME, {}), *said.get(FIXTURES, ())):
+            self._used += map(used_of, outcome.get("usage", ()))
+        self._outside += map(used_of, said.get(_OUTSIDE, ()))
+        if _FACTS in said:
+            self._facts.add(facts_of(said[_FACTS]))
+        if report.when == "call" or report.skipped:
+            self._ran.add(report.nodeid)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object | None) -> None:
+        """Take in what a worker knows at its end; one that crashed knows nothing."""
+        said = getattr(node, "workeroutput", None) or {}
+        if error is not None or _FACTS not in said:
+            self._trouble = "a worker crashed"
+            return
+        self._facts.add(facts_of(said[_FACTS]))
+        self._outside += map(used_of, said[_OUTSIDE])
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Send what a worker knows, or merge, write the ledger, and fail the run where that was asked for."""
+        outside = self._hear()
+        if self._is_worker:
+            self._facts.healthy = session.exitstatus == pytest.ExitCode.OK
+            output = self._config.workeroutput  # type: ignore[attr-defined]
+            output[_FACTS], output[_OUTSIDE] = self._facts.as_plain(), outside
+            return
+        self._outside += map(used_of, outside)
+        self._conclude(session, merged(self._used, self._outside))
+        if self.report.fails:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _hear(self) -> list[dict[str, Any]]:
+        heard = [one.as_plain() for one in self._heard]
+        self._heard.clear()
+        return heard
+
+    def _conclude(self, session: pytest.Session, opened: dict[Identity, Opened]) -> None:
+        config, facts = self._config, self._facts
+        roots = {one.root for one in opened.values()}
+        missing = {root: found for root in roots if (found := left_out(config, root, facts.modules))}
+        asked = next((found.path for found in missing.values() if found.asked), None)
+        why = self._why_part(session) or (self._not_collected(asked) if asked is not None else "")
+        always = {root: found.path for root, found in missing.items()}
+        unused = () if why else tuple(find_unused(opened, facts, always, config.rootpath))
+        held = next(map(self._not_collected, always.values()), "")
+        trouble = self._write(opened, unused, why)
+        if self.report.word != "ignore":
+            self.report = replace(
+                self.report,
+                why=why if opened else "",
+                unused=unused,
+                held_back="" if why else held,
+                trouble=trouble,
+            )
+
+    def _why_part(self, session: pytest.Session) -> str:
+        """Say why this run proves nothing; empty if it does."""
+        if self._trouble:
+            return self._trouble
+        if session.exitstatus != pytest.ExitCode.OK or not self._facts.healthy:
+            return "not all tests passed"
+        if modes.resolve(None, None, Mode.NONE) is Mode.OFF:
+            return "the mode is off"
+        if selected := selection(self._config):
+            return f"tests were selected ({selected})"
+        return "not all tests ran" if len(self._ran) < self._facts.count else ""
+
+    def _not_collected(self, path: Path) -> str:
+        place = place_of(path, self._config.rootpath)
+        return f"{place} has too many folders" if path.is_dir() else f"{place} was not collected"
+
+    def _write(self, opened: dict[Identity, Opened], unused: tuple[Unused, ...], why: str) -> str:
+        """Write the ledger of each settings folder; returns what kept one from being written."""
+        left = {one.folder: frozenset(one.entries) for one in unused}
+        ledgers: dict[Path, dict[str, CassetteUsage]] = {}
+        for one in opened.values():
+            found = CassetteUsage(frozenset(one.used), left.pop(one.folder, frozenset()), one.known)
+            ledgers.setdefault(one.root, {})[place_of(one.folder, one.root)] = found
+        for abandoned in unused:
+            if abandoned.folder in left:
+                place = place_of(abandoned.folder, abandoned.root)
+                ledgers.setdefault(abandoned.root, {})[place] = CassetteUsage(unused=left[abandoned.folder])
+        try:
+            for root, cassettes in ledgers.items():
+                write_run(root, _run(root, why, cassettes))
+        except OSError as error:
+            return str(error)
+        return ""
+
+
+def _run(root: Path, why: str, cassettes: dict[str, CassetteUsage]) -> UsageRun:
+    now = provenance(root, test="", client="", sdk=None, model_asked=None, model_served=None)
+    return UsageRun(now["recorded_at"], now.get("commit", ""), now.get("dirty", False), why, cassettes)
+
+
+def _spared_by(item: pytest.Item) -> Facts:
+    """Return which cassettes a test may use, as far as that is known without running it."""
+    folders: set[str] = set()
+    with suppress(OnetakeError):
+        folders.add(str(own_folder(item)))
+        settings = settings_of(item.config, item.path)
+        options, owned = options_of(item)
+        if not owned:
+            folders.add(str(cassette_folder(options.name, settings.root, Scrubber(settings.scrub))))
+    return Facts(spared=folders, fixtures=set(getattr(item, "fixturenames", ())))

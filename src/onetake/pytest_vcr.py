@@ -1,0 +1,141 @@
+"""What plugins of vcrpy's kind claim, and their `vcr` marker where none of them does: then it opens a cassette."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_OPTION = ("recording", "cassetter")
+"""Plugins that define `--record-mode` too: pytest stops when two do, so theirs is read where they are there."""
+_MARKER = ("recording", "vcr", "cassetter")
+"""Plugins that serve the `vcr` marker: pytest-recording, pytest-vcr and cassetter, by their entry points."""
+_REPORTED = "onetake_vcr"
+"""The attribute of a report that names the arguments of the marker that its test gave and that mean nothing here."""
+_FILE = re.compile(r"[.](?:ya?ml|json)$", re.IGNORECASE)
+
+_free = pytest.StashKey[bool]()
+_configured = pytest.StashKey[tuple[dict[str, Any], Path | None]]()
+_passed_over = pytest.StashKey[list[str]]()
+_found = pytest.StashKey["_PassedOver"]()
+
+
+def option_is_taken(manager: pytest.PytestPluginManager) -> bool:
+    """Tell whether another plugin defines `--record-mode`."""
+    return _is_there(manager, _OPTION)
+
+
+def configure(config: pytest.Config) -> None:
+    """Declare the `vcr` marker, unless another plugin serves it or anyone has declared it."""
+    config.stash[_found] = _PassedOver()
+    config.pluginmanager.register(config.stash[_found], "onetake-vcr")
+    declared = any(re.match(r"vcr\b", line) for line in config.getini("markers"))
+    config.stash[_free] = not declared and not _is_there(config.pluginmanager, _MARKER)
+    if config.stash[_free]:
+        config.addinivalue_line(
+            "markers", "vcr(name=None, *, record_mode): the same as `cassette`, said in vcrpy's words"
+        )
+
+
+def is_marked(item: pytest.Item) -> bool:
+    """Tell whether a test has the `vcr` marker and that is free."""
+    return item.config.stash.get(_free, False) and item.get_closest_marker("vcr") is not None
+
+
+def read_fixtures(request: pytest.FixtureRequest) -> None:
+    """Read the fixtures by which the plugins of vcrpy are configured, `vcr_config` and `vcr_cassette_dir`, for a test.
+
+    Args:
+        request: The test's.
+    """
+    if not is_marked(request.node):
+        return
+    config = _value(request, "vcr_config")
+    folder = _value(request, "vcr_cassette_dir")
+    said = dict(config) if isinstance(config, Mapping) else {}
+    request.node.stash[_configured] = said, Path(folder) if folder else None
+
+
+def said_by(node: pytest.Item | pytest.Collector) -> dict[str, Any]:
+    """Return what the `vcr` markers of a test, a class or a module say in our words, the nearest first.
+
+    What means nothing here is noted, for the run's summary.
+    """
+    if not node.config.stash.get(_free, False):
+        return {}
+    markers = list(node.iter_markers("vcr"))
+    config, _ = node.stash.get(_configured, ({}, None))
+    said: dict[str, Any] = dict(config)
+    for marker in reversed(markers):
+        said |= {**dict(zip(("name",), marker.args[:1], strict=False)), **marker.kwargs}
+    more = {"more than one cassette"} if any(len(marker.args) > 1 for marker in markers) else set()
+    ours = dict(filter(None, (_in_our_words(word, value) for word, value in said.items())))
+    node.stash[_passed_over] = sorted({word for word in said if _in_our_words(word, said[word]) is None} | more)
+    return ours
+
+
+def folder_of(item: pytest.Item) -> Path | None:
+    """Return where the cassettes of a `vcr` test lie by its `vcr_cassette_dir`; None where there is none."""
+    return item.stash.get(_configured, ({}, None))[1]
+
+
+def note(report: pytest.TestReport, item: pytest.Item) -> None:
+    """Have a test's last report name the arguments that mean nothing here."""
+    if report.when == "teardown" and (words := item.stash.get(_passed_over, [])):
+        vars(report)[_REPORTED] = words
+
+
+class _PassedOver:
+    """Collects, in every process of a run, what its tests' reports name."""
+
+    def __init__(self) -> None:
+        self.tests: dict[str, list[str]] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take in what a report names, of this process or of a worker."""
+        if _REPORTED in vars(report):
+            self.tests[report.nodeid] = vars(report)[_REPORTED]
+
+
+def lines(config: pytest.Config) -> list[str]:
+    """Return the summary's one line about arguments of the `vcr` marker that mean nothing here, or none."""
+    tests = config.stash[_found].tests
+    words = sorted({word for named in tests.values() for word in named})
+    if not words:
+        return []
+    many = f"{len(tests)} test{'s' if len(tests) != 1 else ''}"
+    return [f"vcr marker or vcr_config: {', '.join(words)}: without meaning for onetake, passed over in {many}"]
+
+
+def _in_our_words(word: str, value: Any) -> tuple[str, Any] | None:
+    """Return an argument of vcrpy's as ours; None for one that means nothing here."""
+    match word:
+        case "name":
+            return "name", _FILE.sub("", str(value)) if isinstance(value, str | Path) else value
+        case "record_mode":
+            return "mode", getattr(value, "value", value)
+        case "allow_playback_repeats":
+            return "repeats", "same" if value else "sequence"
+        case "ignore_hosts":
+            return "ignore", list(value or ())
+        case _:
+            return None
+
+
+def _value(request: pytest.FixtureRequest, name: str) -> Any:
+    try:
+        return request.getfixturevalue(name)
+    except pytest.FixtureLookupError:
+        return None
+
+
+def _is_there(manager: pytest.PytestPluginManager, names: Iterable[str]) -> bool:
+    if os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD"):
+        return any(manager.has_plugin(name) for name in names)
+    there = {point.name for point in metadata.entry_points(group="pytest11")}
+    return any(name in there and not manager.is_blocked(name) for name in names)

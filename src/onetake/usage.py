@@ -1,0 +1,239 @@
+"""The usage ledger: which entries the tests of a run used, and which of them a whole run left without use.
+
+A run of tests that opened a cassette leaves one file under `.onetake/usage/` of each settings folder. What counts as
+evidence that an entry is unused: a run that was whole (every test that there is was collected, and ran) and green said
+so, and no later run of any kind used it. Whatever a run used is used, also where it failed or was of one test.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from onetake.aside import hide, place_of
+from onetake.stores import files
+from onetake.stores.naming import Slot, parse_name
+
+FORMAT = 1
+"""The version of a ledger's format. 1: the first."""
+
+_KEPT = 30
+"""Runs whose ledgers stay. A whole run that goes takes its evidence with it, as later uses would go unseen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What one session used of its cassette.
+
+    Args:
+        root: The settings' folder.
+        folder: The cassette's.
+        slots: The entries that it asked for, whatever came of it, and those that it wrote.
+        known: False where it may have used others: child processes asked too, or nothing was read at all.
+    """
+
+    root: Path
+    folder: Path
+    slots: frozenset[Slot]
+    known: bool
+
+    def as_plain(self) -> dict[str, Any]:
+        """Return it in plain types, which a worker of pytest-xdist can send; see `used_of`."""
+        slots = [[key, ordinal] for key, ordinal in sorted(self.slots)]
+        return {"root": str(self.root), "cassette": str(self.folder), "used": slots, "known": self.known}
+
+
+def used_of(plain: Mapping[str, Any]) -> Used:
+    """Return what `as_plain` made plain."""
+    slots = frozenset((key, ordinal) for key, ordinal in plain["used"])
+    return Used(Path(plain["root"]), Path(plain["cassette"]), slots, plain["known"])
+
+
+_listeners: list[list[Used]] = []
+
+
+def listen() -> list[Used]:
+    """Begin to hear of sessions that are no test's own, at their end; returns the list that fills."""
+    heard: list[Used] = []
+    _listeners.append(heard)
+    return heard
+
+
+def stop_listening(heard: list[Used]) -> None:
+    """End what `listen` began."""
+    _listeners[:] = [one for one in _listeners if one is not heard]
+
+
+def is_heard() -> bool:
+    """Tell whether anybody listens."""
+    return bool(_listeners)
+
+
+def tell(used: Used) -> None:
+    """Tell who began last to listen what a session used."""
+    if _listeners:
+        _listeners[-1].append(used)
+
+
+@dataclass(frozen=True, slots=True)
+class CassetteUsage:
+    """What a run did with one cassette.
+
+    Args:
+        used: The entries that it used.
+        unused: Those that it proved to be unused; none where it was not whole and green.
+        known: False where it may have used others too; see `Used`.
+    """
+
+    used: frozenset[Slot] = frozenset()
+    unused: frozenset[Slot] = frozenset()
+    known: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRun:
+    """The usage ledger of one run.
+
+    Args:
+        at: When it ended, RFC 3339 in UTC.
+        commit: The git commit; empty where there is none.
+        dirty: Whether tracked files differed from it.
+        why: Why it is no evidence; empty for a run that was whole and green.
+        cassettes: By path from the settings' folder, with slashes; a full path for one outside of it.
+    """
+
+    at: str
+    commit: str = ""
+    dirty: bool = False
+    why: str = ""
+    cassettes: Mapping[str, CassetteUsage] = field(default_factory=dict)
+
+    @property
+    def counts(self) -> bool:
+        """Whether it was whole and green, so that what it left without use is unused."""
+        return not self.why
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the ledgers of a project prove.
+
+    Args:
+        run: The newest run that was whole and green, if its word still holds.
+        unused: By cassette as in `UsageRun`: the entries that are there and that neither that run nor a later one used.
+        why: Why there is no evidence; empty where there is.
+    """
+
+    run: UsageRun | None = None
+    unused: Mapping[str, frozenset[Slot]] = field(default_factory=dict)
+    why: str = ""
+
+
+def unused_of(root: Path) -> Evidence:
+    """Return what is proved to be unused in a project.
+
+    Args:
+        root: The settings' folder.
+
+    Returns:
+        The word of the newest run that was whole and green, less all that later runs used or that is gone. No evidence
+        where there is no such run, or where a later ledger cannot be read: it may tell of a use.
+    """
+    later: list[UsageRun] = []
+    for path in _ledgers(root):
+        run = read_run(path)
+        if run is None:
+            return Evidence(why=f"{place_of(path, root)} cannot be read: remove it and run all tests again")
+        if run.counts:
+            return Evidence(run, _left(root, run, later))
+        later.append(run)
+    return Evidence(why="no run of all tests that passed is on record: run pytest without selecting tests")
+
+
+def entries_in(folder: Path) -> dict[Slot, str]:
+    """Return the names of the entries of a cassette, by what they say; none of a folder that cannot be listed."""
+    try:
+        names = sorted(item.name for item in folder.iterdir())
+    except OSError:
+        return {}
+    return {slot: name for name in names if (slot := parse_name(name))}
+
+
+def write_run(root: Path, run: UsageRun) -> Path:
+    """Write the ledger of a run, whole or not at all, and remove those that are too many.
+
+    Args:
+        root: The settings' folder.
+        run: What to write.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    hide(root)
+    folder = root / ".onetake" / "usage"
+    files.make_folder(folder)
+    path = folder / f"{datetime.now(UTC).strftime('%Y%m%dT%H%M%S.%fZ')}-{os.urandom(4).hex()}.json"
+    temp = path.with_suffix(".tmp")
+    try:
+        files.write(files.create(temp), _as_bytes(run))
+        temp.replace(path)
+    finally:
+        files.remove(temp)
+    for old in _ledgers(root)[_KEPT:]:
+        with suppress(OSError):  # another run removes them too, or it stays: it is in nobody's way
+            old.unlink()
+    return path
+
+
+def read_run(path: Path) -> UsageRun | None:
+    """Read a ledger; None where it cannot be read, or is of a format that is not known here."""
+    try:
+        said = json.loads((files.read(path) or b"").decode("utf-8", "surrogatepass"))
+        if said["onetake_usage"] != FORMAT:
+            return None
+        found = {place: _read_cassette(one) for place, one in said["cassettes"].items()}
+        return UsageRun(said["at"], said.get("commit", ""), said.get("dirty", False), said.get("why", ""), found)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _ledgers(root: Path) -> list[Path]:
+    """Return the ledgers' files, the newest first."""
+    return sorted((root / ".onetake" / "usage").glob("*.json"), reverse=True)
+
+
+def _left(root: Path, run: UsageRun, later: list[UsageRun]) -> dict[str, frozenset[Slot]]:
+    """Return what a run found unused, less what later runs used, or may have used, and what is gone."""
+    left = {}
+    for place, one in run.cassettes.items():
+        others = [other.cassettes[place] for other in later if place in other.cassettes]
+        slots = one.unused.difference(*(other.used for other in others))
+        if slots and all(other.known for other in others):
+            left[place] = slots & entries_in(root / place).keys()
+    return {place: slots for place, slots in left.items() if slots}
+
+
+def _read_cassette(one: Mapping[str, Any]) -> CassetteUsage:
+    return CassetteUsage(_slots(one, "used"), _slots(one, "unused"), bool(one.get("known", True)))
+
+
+def _slots(one: Mapping[str, Any], name: str) -> frozenset[Slot]:
+    return frozenset((str(key), int(ordinal)) for key, ordinal in one.get(name, ()))
+
+
+def _as_bytes(run: UsageRun) -> bytes:
+    said = {"at": run.at, "commit": run.commit, "dirty": run.dirty, "why": run.why}
+    cassettes = {place: _plain_cassette(one) for place, one in sorted(run.cassettes.items())}
+    whole = {"onetake_usage": FORMAT, **{name: value for name, value in said.items() if value}, "cassettes": cassettes}
+    return (json.dumps(whole, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass")
+
+
+def _plain_cassette(one: CassetteUsage) -> dict[str, Any]:
+    lists = {"used": sorted(one.used), "unused": sorted(one.unused)}
+    return {**{name: slots for name, slots in lists.items() if slots}, **({} if one.known else {"known": False})}

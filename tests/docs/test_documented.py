@@ -1,0 +1,198 @@
+"""Everything that a user can give, get or see is on its reference page, and no more: the build fails otherwise.
+
+The settings and the environment have a test of their own, `tests/test_settings_page.py`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+from _pytest.config.argparsing import Parser
+
+import onetake
+from onetake import errors, model, pytest_items, pytest_plugin
+from onetake.cli import commands, exits
+from onetake.dialects import Dialect
+from onetake.stores import Store
+
+REFERENCE = Path(__file__).parents[2] / "docs/reference"
+HOW_TO = REFERENCE.parent / "how-to"
+API, CLI, ERRORS, GATE, GLOSSARY, MODES, PYTEST = (
+    (REFERENCE / f"{name}.md").read_text(encoding="utf-8")
+    for name in ("api", "cli", "errors", "gate", "glossary", "modes", "pytest")
+)
+
+
+def section(page: str, title: str) -> str:
+    """Return the part of a page under a heading of the second level."""
+    return re.split(r"^## ", page.split(f"\n## {title}\n", 1)[1], maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def rows(part: str) -> set[str]:
+    """Return the names in the first cells of a table."""
+    return set(re.findall(r"^\| `(\w+)(?:\(\))?` \|", part, re.MULTILINE))
+
+
+# The command line
+
+
+def all_commands(group=commands, path=()):
+    """Every command with its words, groups in groups too."""
+    for name, command in group.commands.items():
+        yield (*path, name), command
+        if hasattr(command, "commands"):
+            yield from all_commands(command, (*path, name))
+
+
+COMMANDS = {" ".join(words): command for words, command in all_commands()}
+
+
+def words_of(parameter) -> list[str]:
+    """Return how a parameter is written in the table of its command."""
+    long = [option for option in parameter.opts if option.startswith("--")]
+    return long or [parameter.human_readable_name.strip("[].")]
+
+
+def test_every_command_has_its_section_and_no_other_has():
+    assert set(re.findall(r"^## `onetake ([a-z ]+)`$", CLI, re.MULTILINE)) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_argument_and_option_is_in_the_table_of_its_command(name):
+    told = set(re.findall(r"^\| `([^` ]+)", section(CLI, f"`onetake {name}`"), re.MULTILINE))
+    assert told == {word for parameter in COMMANDS[name].params for word in words_of(parameter)}
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_has_json(name):
+    assert "--json" in [option for parameter in COMMANDS[name].params for option in parameter.opts]
+
+
+def test_every_option_of_onetake_itself_is_there():
+    assert [option for parameter in commands.params for option in parameter.opts if f"`{option}`" not in CLI] == []
+
+
+def exit_codes(page: str) -> set[int]:
+    """Return the codes of a table whose first cells are codes."""
+    cells = re.findall(r"^\| ([\d, ]+) \|", section(page, "Exit codes"), re.MULTILINE)
+    return {int(code) for cell in cells for code in cell.split(",")}
+
+
+def test_every_exit_code_is_in_both_tables():
+    assert {int(code) for code in exits.Exit} == exit_codes(CLI)
+    assert exit_codes(CLI) < exit_codes(ERRORS)
+
+
+# pytest
+
+
+def plugin_options() -> list[str]:
+    """Return the options that the plugin gives to pytest."""
+    parser = Parser(_ispytest=True)
+    pytest_plugin.pytest_addoption(parser, pytest.PytestPluginManager())
+    return [name for group in parser._groups for option in group.options for name in option.names()]
+
+
+def test_every_option_of_the_plugin_has_its_heading():
+    options = plugin_options()
+    assert "--record-mode" in options
+    headings = " ".join(re.findall(r"^## .*", PYTEST, re.MULTILINE))
+    assert [option for option in options if f"`{option}" not in headings] == []
+
+
+def test_the_marker_is_written_down_with_all_its_arguments():
+    assert f"`cassette(name=None, *, {', '.join(pytest_items.ARGUMENTS)})`" in PYTEST
+
+
+def test_the_fixture_names_what_a_session_has():
+    told = set(re.findall(r"`(\w+)(?:\(\))?`", section(PYTEST, "`cassette`")))
+    assert {name for name in vars(onetake.Session) if not name.startswith("_")} <= told
+
+
+# Python
+
+
+def test_every_public_name_is_on_its_page():
+    kinds = {name for name in onetake.__all__ if hasattr(errors, name)}
+    assert kinds == rows(ERRORS) | {"OnetakeError", "Refusal"}
+    headings = " ".join(re.findall(r"^## .*", API, re.MULTILINE))
+    assert [name for name in set(onetake.__all__) - kinds if not re.search(rf"\b{name}\b", headings)] == []
+
+
+@pytest.mark.parametrize(
+    ("title", "function", "without"),
+    [
+        ("`onetake.use_cassette(name, …)`", onetake.use_cassette, set()),
+        ("`onetake.recorded`", onetake.recorded, {"function"}),
+    ],
+)
+def test_every_argument_of_a_function_is_in_its_table_and_no_other(title, function, without):
+    assert rows(section(API, title)) == set(inspect.signature(function).parameters) - without
+
+
+@pytest.mark.parametrize("name", ["Contract", "install"])
+def test_every_argument_is_named(name):
+    (title,) = re.findall(rf"^## (`onetake\.{name}\(.*)", API, re.MULTILINE)
+    told = set(re.findall(r"`(\w+)`", section(API, title)))
+    assert set(inspect.signature(getattr(onetake, name)).parameters) <= told
+
+
+def test_every_name_of_a_session_is_there_and_no_other():
+    assert rows(section(API, "Session")) == {name for name in vars(onetake.Session) if not name.startswith("_")}
+
+
+ERROR_CLASSES = [
+    kind
+    for kind in vars(errors).values()
+    if isinstance(kind, type) and issubclass(kind, errors.OnetakeError) and not kind.__name__.endswith("AsException")
+]
+
+
+@pytest.mark.parametrize("kind", ERROR_CLASSES)
+def test_every_error_has_its_place_in_the_tree_and_its_row(kind):
+    tree = ERRORS.split("```")[1]
+    (line,) = re.findall(rf"^.*\b{kind.__name__}\b.*$", tree, re.MULTILINE)
+    if kind is not errors.OnetakeError:
+        assert issubclass(kind, Exception) == ("also Exception" in line)
+    assert kind in (errors.OnetakeError, errors.Refusal) or f"| `{kind.__name__}` |" in ERRORS
+
+
+# Words
+
+
+def test_every_mode_is_explained():
+    assert {mode.value for mode in model.Mode} <= rows(MODES)
+
+
+def test_every_kind_of_reject_is_a_row_of_the_gate():
+    kinds = re.findall(r"`(\w+)`", inspect.getdoc(errors.ContractError.kind))
+    assert kinds
+    assert [kind for kind in kinds if f"a reject `{kind}`" not in GATE] == []
+
+
+WORDS = """interaction, cassette, entry, request key, key spec, ordinal, mode, hit, miss, stale, unreadable, exhausted,
+live, dialect, answer, contract, violation, verdict, advice, reject, scrub, provenance, adapter, store, refusal, ledger,
+pending, loose, pinned, probe, drift, unused, prune, vouch"""
+
+
+def test_every_word_of_ours_is_in_the_glossary_once():
+    told = re.findall(r"^\| (\w[\w ]*) \| \w", GLOSSARY, re.MULTILINE)
+    assert len(told) == len(set(told))
+    assert set(re.split(r",\s", WORDS)) <= set(told)
+    for part in GLOSSARY.split("\n## "):
+        inside = [word for word in re.findall(r"^\| (\w[\w ]*) \| \w", part, re.MULTILINE) if word != "word"]
+        assert inside == sorted(inside)
+
+
+# What others build on
+
+
+@pytest.mark.parametrize(("protocol", "page"), [(Store, "add-a-store.md"), (Dialect, "add-a-dialect.md")])
+def test_every_member_that_an_extension_needs_is_on_its_page(protocol, page):
+    text = (HOW_TO / page).read_text(encoding="utf-8")
+    members = {name for name in dir(protocol) if not name.startswith("_")} | set(protocol.__annotations__)
+    assert members
+    assert [name for name in sorted(members) if not re.search(rf"\b{name}\b", text)] == []
