@@ -125,3 +125,19 @@ def test_the_page_lists_every_variable():
 
     page = (Path(__file__).parents[1] / "docs/reference/pytest.md").read_text(encoding="utf-8")
     assert [name for name in (*NAMES, *OTHERS) if f"`{name}`" not in page] == []
+
+
+def test_what_the_settings_name_stands_in_as_well_and_goes_before_the_built_in_dummies(monkeypatch, tmp_path):
+    (tmp_path / "onetake.toml").write_text(
+        '[credentials]\nMY_KEY = "harmless"\nOPENAI_API_KEY = "mine"\nSET = "other"\n'
+    )
+    monkeypatch.setenv("SET", "own")
+    before = dict(os.environ)
+    with onetake.use_cassette("a", mode="new_episodes"):
+        assert "MY_KEY" not in os.environ
+    with onetake.use_cassette("a", mode="none"):
+        assert (os.environ["MY_KEY"], os.environ["OPENAI_API_KEY"], os.environ["SET"]) == ("harmless", "mine", "own")
+        with onetake.use_cassette("b", mode="none"):
+            assert os.environ["MY_KEY"] == "harmless"
+        assert os.environ["MY_KEY"] == "harmless"
+    assert dict(os.environ) == before

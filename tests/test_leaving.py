@@ -54,3 +54,15 @@ def test_a_forked_child_says_its_parents_last_words_too():
     assert said("job(); os.fork() or os._exit(0); os.wait(); leaving.no_more(say)") == (0, ["said"])
     body = "p = multiprocessing.get_context('fork').Process(target=job); p.start(); p.join()"
     assert said(body) == (0, ["said"])
+
+
+@pytest.mark.parametrize("end", ["pass", "sys.exit(3)", "os._exit(4)", "1 / 0"])
+def test_a_code_of_ours_goes_before_the_processs_own(end):
+    code, words = said(f"job(); leaving.end_with(6); {end}")
+    assert (code, words) == (6, ["said"])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks are POSIX's")
+def test_a_forked_child_keeps_its_own_code():
+    body = "leaving.end_with(6); child = os.fork() or sys.exit(3); print(os.waitstatus_to_exitcode(os.wait()[1]))"
+    assert said(body) == (6, ["3"])

@@ -88,3 +88,21 @@ def test_a_wrong_word_in_the_environment_is_refused_even_beside_a_flag(outside):
 def test_the_environment_seals_in_either_word(outside, word, sealed):
     outside.setenv("ONETAKE_MODE", word)
     assert modes.sealed_by_environment() is sealed
+
+
+def test_what_was_said_for_a_whole_program_goes_before_its_code_and_a_seal_stays(outside):
+    leave_pytest(outside)
+    outside.setenv("ONETAKE_MODE", "once")
+    with modes.running(None):
+        assert (modes.resolve("all", None, Mode.ONCE), modes.forced()) == (Mode.ONCE, Mode.ONCE)
+        assert modes.switch() == "onetake run --mode "
+    with modes.running(Mode.ALL):
+        assert modes.resolve("none", None, Mode.ONCE) is Mode.ALL
+        with modes.running(Mode.NONE), modes.running(Mode.ALL):
+            modes.set_flag(Mode.ALL)
+            assert (modes.resolve("all", None, Mode.ONCE), modes.forced()) == (Mode.NONE, Mode.NONE)
+            modes.set_flag(None)
+        outside.setenv("ONETAKE_MODE", "replay")
+        assert modes.forced() is Mode.NONE
+    outside.setenv("ONETAKE_MODE", "once")
+    assert (modes.resolve("all", None, Mode.ONCE), modes.forced(), modes.switch()) == (Mode.ALL, None, "")

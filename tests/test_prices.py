@@ -11,6 +11,7 @@ import pytest
 from onetake import prices
 from onetake.model import Entry, KeySpec, Request, Response
 
+CLAUDE = {"url": "https://api.anthropic.com/v1/messages", "dialect": "anthropic-messages/1", "model": "claude-3-haiku"}
 CHAT = "https://api.openai.com/v1/chat/completions"
 JSON = (("content-type", "application/json"),)
 SSE = (("content-type", "text/event-stream"),)
@@ -39,7 +40,7 @@ def entry(
     [
         ({}, 0.75),
         ({"url": "http://127.0.0.1:4000/v1/chat/completions"}, 0.75),
-        ({"url": "https://api.anthropic.com/v1/messages", "dialect": "anthropic-messages/1", "model": "claude-3-haiku-20240307"}, 1.5),
+        (CLAUDE, 1.5),
         ({"model": "no-such-model"}, None),
         ({"model": ""}, None),
         ({"tokens": ()}, None),

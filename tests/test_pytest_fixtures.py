@@ -273,9 +273,9 @@ async def test_it(answer, steps):
 """
 
 
-@pytest.mark.parametrize("mode", ["strict", "auto"])
-def test_async_fixtures_of_pytest_asyncio(inner, provider, mode):
-    inner.write("test_it.py", ASYNC)
+@pytest.mark.parametrize(("mode", "loop"), [("strict", "module"), ("auto", "session")])
+def test_async_fixtures_of_pytest_asyncio(inner, provider, mode, loop):
+    inner.write("test_it.py", ASYNC.replace('loop_scope="module"', f'loop_scope="{loop}"'))
     inner("--record-mode=once", f"--asyncio-mode={mode}").assert_outcomes(passed=1)
     assert _folders(inner) == [
         "cassettes/test_it/TestIt.method~fixture",
@@ -423,3 +423,25 @@ def test_two_fixtures_of_one_name_and_a_test_of_that_name(inner, provider):
     inner("--record-mode=once").assert_outcomes(passed=2)
     inner().assert_outcomes(passed=2)
     assert provider.count == 3
+
+
+def test_a_sealed_fixture_reaches_nobody_by_a_socket_of_its_own(inner):
+    inner.write(
+        "test_it.py",
+        """
+        import socket
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def reaches():
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection(("192.0.2.1", 80), timeout=5)
+
+        @pytest.mark.cassette
+        def test_it(reaches):
+            pass
+        """,
+    )
+    result = inner()
+    result.assert_outcomes(errors=1)
+    assert "192.0.2.1" in result.stdout.str()

@@ -626,7 +626,8 @@ def test_a_run_says_what_it_recorded_and_what_a_passing_test_hides(inner, provid
     result.stdout.fnmatch_lines(
         [
             "*= onetake =*",
-            "3 recorded, 1 kept aside",
+            "3 recorded, 1 rejected, 1 kept aside",
+            "live: 5 calls, *",
             "test_it.py::test_refused: 1 answer refused (violation), not stored: this test will miss at replay;"
             ' keep=[[]"violation"[]] stores it',
             "test_it.py::test_noted: the stored answer was cut by the token limit: POST *",
@@ -635,7 +636,7 @@ def test_a_run_says_what_it_recorded_and_what_a_passing_test_hides(inner, provid
     quiet = inner("-k", "records or noted", *many)
     quiet.assert_outcomes(passed=2)
     assert "= onetake =" not in quiet.stdout.str()
-    inner("-v", "-k", "records or noted", *many).stdout.fnmatch_lines(["*= onetake =*", "3 replayed"])
+    quiet.stdout.fnmatch_lines(["onetake: 3 replayed"])
     inner("--record-mode=all", "-k", "records or noted", *many).stdout.fnmatch_lines(["3 replaced"])
 
 
@@ -659,7 +660,7 @@ def test_a_refused_answer_whose_request_was_asked_again_makes_no_miss(inner, pro
     result = inner("--record-mode=once")
     result.assert_outcomes(passed=1)
     assert provider.count == 2
-    result.stdout.fnmatch_lines(["1 recorded", "test_it.py::test_it: 1 answer refused (violation), not stored"])
+    result.stdout.fnmatch_lines(["1 recorded, 1 rejected", "test_it.py::test_it: 1 answer refused (violation), not stored"])
     inner().assert_outcomes(passed=1)
 
 

@@ -59,7 +59,9 @@ def modules(pytester):
 
 def test_all_were_collected(modules):
     assert found(modules, collected=["test_a.py", "sub/test_b.py", "more/test_c.py"]) is None
-    assert found(modules, "sub", "test_a.py", "more", collected=["test_a.py", "sub/test_b.py", "more/test_c.py"]) is None
+    assert (
+        found(modules, "sub", "test_a.py", "more", collected=["test_a.py", "sub/test_b.py", "more/test_c.py"]) is None
+    )
 
 
 @pytest.mark.parametrize(

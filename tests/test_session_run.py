@@ -131,3 +131,20 @@ def test_a_run_that_never_goes_live_has_the_dummies_while_it_is_open(opened, mon
 def test_a_wrong_word_for_refusals_is_said_before_anything_is_asked(opened):
     with pytest.raises(UsageError, match="refusals: unknown word 'no'"):
         opened(refusals="no")
+
+
+def test_used_is_what_was_asked_for_or_written_also_under_another_ordinal(opened, provider, tmp_path):
+    first = opened("shared", test="test_a")
+    ask(provider, "x")
+    first.close()
+    second = opened("shared", test="test_b")
+    assert second.used.slots == set()
+    ask(provider, "x")
+    second.close()
+    (entry,) = second.session.recorded
+    assert second.used.slots == {(entry.key[:16], 0)}
+    assert (second.used.folder, second.used.root, second.used.known) == (tmp_path / "shared", tmp_path, True)
+    first.promote()
+    second.promote()
+    assert second.used.slots == {(entry.key[:16], 0), (entry.key[:16], 1)}
+    assert opened(mode="off").used.known is False

@@ -34,25 +34,45 @@ class CassetteFolder:
     why: str = ""
 
 
-def find_cassettes(start: Path) -> Iterator[CassetteFolder]:
-    """Find every cassette in a folder and below it, by file names alone.
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """What a folder holds, by name, sorted; or what kept it from being listed."""
+
+    folder: Path
+    names: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    why: str = ""
+
+
+def list_folders(start: Path) -> Iterator[Listed]:
+    """List every folder in which a cassette may lie, in the order of their paths.
 
     Args:
         start: An existing folder. Below it links are not followed, and folders whose names begin with a dot, sidecars
             and installed packages are left out.
+    """
+    unlisted: list[OSError] = []
+    for path, folders, names in os.walk(start, onerror=unlisted.append):
+        all_folders = tuple(sorted(folders))
+        folders[:] = [name for name in all_folders if name not in _NOT_OURS and not name.startswith(".")]
+        yield from _told(unlisted)
+        yield Listed(Path(path), tuple(sorted(names)), all_folders)
+    yield from _told(unlisted)
+
+
+def find_cassettes(start: Path) -> Iterator[CassetteFolder]:
+    """Find every cassette in a folder and below it, by file names alone.
+
+    Args:
+        start: As for `list_folders`.
 
     Returns:
         In the order of their paths, each one's entries in the order of their names.
     """
-    unlisted: list[OSError] = []
-    for path, folders, names in os.walk(start, onerror=unlisted.append):
-        folders[:] = sorted(name for name in folders if name not in _NOT_OURS and not name.startswith("."))
-        yield from _told(unlisted)
-        folder = Path(path)
-        found = tuple((slot, folder / name) for name in sorted(names) if (slot := parse_name(name)))
-        if found:
-            yield CassetteFolder(folder, found)
-    yield from _told(unlisted)
+    for listed in list_folders(start):
+        found = tuple((slot, listed.folder / name) for name in listed.names if (slot := parse_name(name)))
+        if found or listed.why:
+            yield CassetteFolder(listed.folder, found, listed.why)
 
 
 def read_entry(path: Path) -> Entry | Damaged:
@@ -77,7 +97,7 @@ def read_entry(path: Path) -> Entry | Damaged:
     return entry
 
 
-def _told(unlisted: list[OSError]) -> Iterator[CassetteFolder]:
+def _told(unlisted: list[OSError]) -> Iterator[Listed]:
     while unlisted:
         error = unlisted.pop()
-        yield CassetteFolder(Path(error.filename), (), f"cannot be listed: {error.strerror or error}")
+        yield Listed(Path(error.filename), why=f"cannot be listed: {error.strerror or error}")

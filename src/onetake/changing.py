@@ -22,7 +22,9 @@ _OLD = 50
 _PLACES = 3
 _WHAT_IS_ASKED = re.compile(
     r"body\$\.(model|messages|contents|content|input|inputs|prompt|system|systemInstruction|system_instruction"
-    r"|instructions|tools|functions|query|documents|texts|text|arguments)\b.*"
+    r"|instructions|tools|tool_choice|functions|query|documents|texts|text|arguments|response_format|format"
+    r"|temperature|top_p|top_k|max_(completion_|output_)?tokens|seed|stop|n|stream|reasoning|reasoning_effort|thinking"
+    r"|generationConfig|generation_config|inferenceConfig|options)\b.*"
 )
 """What an answer hangs on: no rule is offered that would take it out of the key."""
 

@@ -39,9 +39,9 @@ def seed_of(options: Options, policy: Policy, folder: Path, told: Path, refusals
         owned: True where the cassette is one test's alone.
 
     Returns:
-        Empty for a session that reads and writes nothing, unless that holds for the whole program. A contract travels as
-        its schema; one that is more than that (a type with validators, a callable `on`) cannot judge in the child, which
-        then records nothing.
+        Empty for a session that reads and writes nothing, unless that holds for the whole program. A contract travels
+        as its schema; one that is more than that (a type with validators, a callable `on`) cannot judge in a child, so
+        that the child records nothing.
 
     Raises:
         UsageError: An option is too long for an environment.

@@ -61,6 +61,8 @@ class Engine:
         self.resumed: list[Entry] = []
         self.asked: set[tuple[str, int]] = set()
         """Key and ordinal of all that was asked for, whatever came of it."""
+        self.unanswered: dict[str, Asked] = {}
+        """What went live and brought nothing to keep, by key: the provider was down, or said no."""
         self.rivals: set[str] = set()
         """Other tools that answer for a client and were started within this session."""
         self._being_made = being_made
@@ -176,6 +178,7 @@ class Engine:
     def abandon(self, call: Live) -> None:
         """End a call without an answer: its ordinal is free again, and those who wait for it begin again."""
         if self._end(call):
+            self.unanswered[call.asked.key] = call.asked
             self._turn(call.asked.key).land(call)
 
     def refuse(self, refusal: Refusal) -> Refusal:
@@ -253,7 +256,7 @@ class Engine:
         self.ledger.say(f"{misses.line_of(Request(method, place), self.policy)} {said}")
 
     def _note(self, request: Request, step: Replay | Live | None) -> None:
-        with self._lock:
+        with self._lock.held:
             self.requests.append(request)
             if isinstance(step, Replay):
                 self.played.append((step.entry.key, step.entry.ordinal))
@@ -262,10 +265,11 @@ class Engine:
             self.ledger.say(old)
 
     def _turn(self, key: str) -> Turn:
-        with self._lock:
-            if key not in self._turns:
-                self._turns[key] = Turn()
-            return self._turns[key]
+        with self._lock.held:
+            turn = self._turns.get(key)
+            if turn is None:
+                turn = self._turns[key] = Turn()
+            return turn
 
     def _end(self, call: Live) -> bool:
         """Tell whether this is a call's one end; a stream that is read out and closed at once comes here twice."""
@@ -278,7 +282,9 @@ class Engine:
         if isinstance(judgement, Exception):
             raise judgement
         if judgement.kind is gate.Kind.PASS:
+            self.unanswered[judged.call.asked.key] = judged.call.asked
             return judged.response
+        self.unanswered.pop(judged.call.asked.key, None)
         return self._keeper.keep(judged.call, judged.response, judgement, raising=raising)
 
 

@@ -184,8 +184,10 @@ def framing(response_headers: Headers, body_start: bytes) -> str | None:
     Returns:
         `sse`, `ndjson`, `eventstream`, `array`, or None for a body that is no stream (or none that shows yet).
     """
-    encoded = (header(response_headers, "content-encoding") or "identity").strip().lower() != "identity"
     declared = (header(response_headers, "content-type") or "").partition(";")[0].strip().lower()
+    if body_start[:1] == b"{" and declared not in _TYPES:
+        return None  # nearly every answer that is no stream: told without a second look at the headers
+    encoded = (header(response_headers, "content-encoding") or "identity").strip().lower() != "identity"
     by_type = None if encoded else _TYPES.get(declared)
     if by_type in (SSE, EVENTSTREAM) and body_start.lstrip()[:1] in (b"{", b"["):
         return None  # an error object under a stream's type

@@ -177,10 +177,10 @@ def command(mode: Mode, pytest_node: str | None, switch: str = "") -> str:
         return f"{switch}{mode}"
     if pytest_node is None:
         return f'mode="{mode}"'
-    return f"pytest --record-mode={mode} {_quoted(one_line(pytest_node, 400))}"
+    return f"pytest --record-mode={mode} {quoted(one_line(pytest_node, 400))}"
 
 
-def _quoted(argument: str) -> str:
+def quoted(argument: str) -> str:
     """Quote an argument where a shell would not take it as it is; double quotes mean the same in all shells."""
     if re.fullmatch(r"[\w./:@+=,-]+", argument):
         return argument

@@ -135,5 +135,7 @@ def _end() -> None:
         with suppress(OSError, ValueError, AttributeError):
             sys.stderr.write(ending.text())
             sys.stderr.flush()
+    for refusal in run.session.refusals:
+        refusal.__traceback__ = None  # its frames would keep the program's open files from being closed
     if ending.code:
         leaving.end_with(ending.code)

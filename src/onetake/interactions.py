@@ -37,7 +37,7 @@ def entry_of(call: Live, response: Response, judgement: Judgement, policy: Polic
         verdict=judgement.verdict,
         request=asked.scrubbed,
         response=scrubbed,
-        key=policy.keyer.key(asked.scrubbed, asked.days),
+        key=asked.key if asked.keyed is asked.scrubbed else policy.keyer.key(asked.scrubbed, asked.days),
         ordinal=call.ordinal,
         key_spec=KeySpec(RECIPE, SCRUB, policy.keyer.spec(asked.days)),
         contract=judgement.contract,
@@ -79,7 +79,7 @@ def is_proved(entry: Entry, asked: Asked, ordinal: int, keyer: Keyer) -> bool:
     """Tell whether an entry is the one that is asked, by what can be compared at once: bytes, URL and key headers."""
     spec = entry.key_spec
     named = (entry.key, entry.ordinal, spec.recipe, spec.scrub) == (asked.key, ordinal, RECIPE, SCRUB)
-    return named and _is_same(entry.request, asked.keyed, keyer)
+    return named and is_same(entry.request, asked.keyed, keyer)
 
 
 def mismatch(entry: Entry, asked: Asked, keyer: Keyer) -> str:
@@ -92,7 +92,7 @@ def mismatch(entry: Entry, asked: Asked, keyer: Keyer) -> str:
         return f"keyed under recipe {spec.recipe}, scrubbed under {spec.scrub}: a newer onetake wrote it; upgrade"
     if entry.key != asked.key:
         return "the key in the file is not the one that its name says"
-    if _is_same(entry.request, asked.keyed, keyer):
+    if is_same(entry.request, asked.keyed, keyer):
         return ""
     try:
         own, days = Keyer.from_spec(spec.rules)
@@ -107,13 +107,14 @@ def under_other_rules(entry: Entry, asked: Asked, keyer: Keyer) -> bool:
 
     Its own rules made two requests count as the same that are two today; the answer is to the other one.
     """
-    if _is_same(entry.request, asked.keyed, keyer):
+    if is_same(entry.request, asked.keyed, keyer):
         return False
     _, days = Keyer.from_spec(entry.key_spec.rules)
     return keyer.key(entry.request, days) != asked.key
 
 
-def _is_same(stored: Request, wanted: Request, keyer: Keyer) -> bool:
+def is_same(stored: Request, wanted: Request, keyer: Keyer) -> bool:
+    """Tell at once of two requests whether their keys must be the same: by bytes, URL and key headers."""
     same = (stored.method, stored.url, stored.body) == (wanted.method, wanted.url, wanted.body)
     return same and keyer.headers(stored) == keyer.headers(wanted)
 

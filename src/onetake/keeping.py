@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from onetake import interactions, misses
+from onetake import explain, interactions, misses
 from onetake.cassette import Cassette
 from onetake.decide import Action
 from onetake.errors import ContractError
@@ -140,10 +140,16 @@ class Keeper:
         asked = misses.asked_line(call.asked)
         place = self._rejects.store.locate(entry.key, entry.ordinal)
         said = _refused_with(entry) if kind == "refusal" else ""
-        refusal = ContractError(kind, asked, entry.violations, entry.response, place, name, said, _remedy(kind))
+        refusal = ContractError(kind, asked, entry.violations, entry.response, place, name, said, self._remedy(kind))
         if raising and self._policy.on_reject == "raise":
             raise refusal
         self._ledger.say(str(refusal))
+
+    def _remedy(self, kind: str) -> str:
+        node = self._policy.node or self._policy.test
+        again = f"ask again ({explain.command(self._policy.mode, node)})" if node else "ask again"
+        stores = f'; keep=["{kind}"] stores such an answer as it is' if kind in _WANTED else ""
+        return _REMEDIES[kind].replace("ask again", again) + stores
 
     def _set_aside(self, entry: Entry, call: Live) -> Entry:
         side = interactions.schema_of(entry, call.asked.contracts)
@@ -163,7 +169,3 @@ def _refused_with(entry: Entry) -> str:
     choices = entry.answer.choices if entry.answer else ()
     said = next((text for choice in choices if (text := choice.refusal or choice.text)), "")
     return f'"{one_line(said.strip(), 120)}"' if said.strip() else ""
-
-
-def _remedy(kind: str) -> str:
-    return _REMEDIES[kind] + (f'; keep=["{kind}"] stores such an answer as it is' if kind in _WANTED else "")

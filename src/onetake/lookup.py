@@ -48,7 +48,9 @@ class Lookup:
         asked = Asked(request, contracts, keyer.key(request, days), days, request, scrubber)
         stored = self._cassette.ordinals(asked.key)
         if not stored or scrubber.declared or scrubber.patterns:
-            key = keyer.key(asked.scrubbed, days)
+            key = asked.key
+            if not interactions.is_same(asked.scrubbed, request, keyer):
+                key = keyer.key(asked.scrubbed, days)
             if not stored or self._cassette.ordinals(key):
                 asked.key, asked.keyed = key, asked.scrubbed
         return asked

@@ -86,7 +86,8 @@ class Misses:
             differs.
         """
         if isinstance(looked.entry, Damaged):
-            return _unreadable(looked.entry)
+            mending = "\n".join(self._remedies(looked)).replace("\n", "\n    ")
+            return UnreadableEntry(looked.entry.place, one_line(looked.entry.why, 400), mending)
         cassette, asked = self._cassette, looked.asked
         headline, _, broken = why.partition("\n")
         if isinstance(looked.entry, Entry) and why:
@@ -144,12 +145,28 @@ class Misses:
 
 def left_early(entry: Entry, policy: Policy) -> InteractionNotFound:
     """Make the refusal of reading on where the caller of the recorded call had left the stream."""
+    again = explain.command(Mode.ALL, policy.node or policy.test or None, modes.switch())
     return InteractionNotFound(
         f"the stream ends here: when it was recorded its caller left after {len(entry.response.body)} bytes",
         _line(entry.request),
         "",
         "",
-        f"record it again and read it to its end: {explain.command(Mode.ALL, policy.node or policy.test or None, modes.switch())}",
+        f"record it again and read it to its end: {again}",
+    )
+
+
+def unanswered(asked: Sequence[Asked], again: str) -> str:
+    """Say that live calls brought nothing to keep: the provider could not be reached, or said no.
+
+    Args:
+        asked: What was asked; one or more.
+        again: The command that asks again.
+    """
+    more = f" (and {len(asked) - 1} more)" if len(asked) > 1 else ""
+    return (
+        f"no answer to keep came: {asked_line(asked[0])}{more}\n"
+        "  what is stored is as it was: without --record-mode it is replayed, and nobody is asked\n"
+        f"  to record, once the provider answers: {again}"
     )
 
 
@@ -177,14 +194,6 @@ def in_pool_worker() -> bool:
     process = sys.modules["multiprocessing.process"].current_process()
     targets = (getattr(threading.current_thread(), "_target", None), getattr(process, "_target", None))
     return pool.worker in targets
-
-
-def _unreadable(entry: Damaged) -> UnreadableEntry:
-    return UnreadableEntry(
-        entry.place,
-        one_line(entry.why, 400),
-        "restore the file from git, or delete it and record the interaction again",
-    )
 
 
 def _line(request: Request) -> str:

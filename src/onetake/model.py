@@ -16,9 +16,9 @@ Headers = tuple[tuple[str, str], ...]
 
 def header(headers: Headers, name: str) -> str | None:
     """Return the first value of the header *name*, in any case, or None."""
-    wanted = name.lower()
+    wanted, length = name.lower(), len(name)
     for key, value in headers:
-        if key.lower() == wanted:
+        if len(key) == length and key.lower() == wanted:  # most headers of a response are ruled out by their length
             return value
     return None
 

@@ -1,4 +1,7 @@
-"""A program's session: what the program is called, how its session opens, and what is said of it at the end."""
+"""A program's session: what the program is called, how its session opens, and what is said of it at the end.
+
+Light until a session is made: a Python whose environment names a cassette asks here whether it is switched by that.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,17 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from onetake.decide import never_goes_live, reads_nothing, records
 from onetake.errors import ContractError, NotStored, OnetakeError, Refusal, UsageError
 from onetake.model import Mode, Repeats
-from onetake.options import Options
 from onetake.printable import block
-from onetake.session_run import SessionRun
-from onetake.settings import Settings, load_settings
-from onetake.stores.naming import folder_name
+
+if TYPE_CHECKING:
+    from onetake.options import Options
+    from onetake.session_run import SessionRun
+    from onetake.settings import Settings
 
 VARIABLE = "ONETAKE_CASSETTE"
 """The environment variable that names a program's cassette."""
@@ -91,6 +95,9 @@ def options_of(
         repeats: If it is given; else the settings count, then `same`.
         others: More of `Options`.
     """
+    from onetake.options import Options
+    from onetake.stores.naming import folder_name
+
     name = cassette or os.environ.get(VARIABLE) or f"cassettes/{folder_name(program.name)}"
     return Options(name=name, repeats=repeats or settings.repeats or Repeats.SAME, **others)
 
@@ -109,6 +116,9 @@ def session_of(
     Raises:
         UsageError: An option or the settings are wrong.
     """
+    from onetake.session_run import SessionRun
+    from onetake.settings import load_settings
+
     settings = load_settings(program.start)
     return SessionRun(options_of(program, settings, cassette, repeats, **others), settings, Mode.NEW_EPISODES)
 
@@ -208,15 +218,14 @@ def end(run: SessionRun, error: BaseException | None, *, is_program: bool) -> En
         is_program: True in the program's own process, False in one that only started it.
     """
     run.close()
-    left: list[OnetakeError] = []
+    left: list[OnetakeError] = list(run.ledger.open)  # before one is raised, and caught by its name
     try:
         run.settle(error)
     except Refusal:
-        pass  # the ledger has it, and the others
+        pass  # it is the first of those
     except OnetakeError as fault:
         left.append(fault)
     tally, refused = run.tally, run.session.refusals
-    left += run.ledger.open
     counted = {"recorded": len(tally.recorded), "replayed": len(tally.replayed), "rejected": len(tally.rejected)}
     unstored = sum(isinstance(one, NotStored) for one in refused)
     calls = sum(not isinstance(one, NotStored | ContractError) for one in refused)

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from onetake import active, modes, pytest_making
+from onetake.aside import place_of
 from onetake.decide import records
 from onetake.errors import OnetakeError
 from onetake.model import Mode
@@ -186,7 +187,8 @@ def _made(file: Path, name: str, request: Any) -> FixtureSession:
     try:
         settings = settings_of(item.config, file)
         said = {**said_by(request.node), "name": _folder(file, name, settings)}
-        run = SessionRun(Options(**said), settings, Mode.NONE, f"{file.name}::{name}", node=node_of(item))
+        test = f"{place_of(file, item.config.rootpath)}::{name}"
+        run = SessionRun(Options(**said), settings, Mode.NONE, test, node=node_of(item))
     except OnetakeError as error:
         pytest.fail(f"onetake: {error}", pytrace=False)
     return FixtureSession(run, item.config.stash.setdefault(_untold, []))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +44,8 @@ def open_session(item: pytest.Item) -> RunningTest:
     """Open a test's session; where that is wrong the test fails with what is wrong."""
     try:
         options, owned = options_of(item)
-        run = SessionRun(
-            options, settings_of(item.config, item.path), Mode.NONE, item.nodeid, node=node_of(item), owned=owned
-        )
+        settings = settings_of(item.config, item.path)
+        run = SessionRun(options, settings, Mode.NONE, _id_of(item), node=node_of(item), owned=owned)
         scope = run.open(ambient=True)
     except OnetakeError as error:
         pytest.fail(f"onetake: {error}", pytrace=False)
@@ -88,13 +88,27 @@ def settings_of(config: pytest.Config, file: Path) -> Settings:
     return known[folder]
 
 
+def shown_id(item: pytest.Item) -> str:
+    """Return a test's id without the secrets in it."""
+    scrubber = Scrubber()
+    with suppress(OnetakeError):  # what is wrong with the settings is said where they count
+        scrubber = Scrubber(settings_of(item.config, item.path).scrub)
+    return scrubber.begin().text(item.nodeid)
+
+
+def _id_of(item: pytest.Item) -> str:
+    """Return a test's id without the group that pytest-xdist writes behind it."""
+    own = f"{item.parent.nodeid}::{item.name}" if item.parent else item.nodeid
+    return own if item.nodeid.startswith(own) else str(item.nodeid)
+
+
 def node_of(item: pytest.Item) -> str:
     """Return a test's id as pytest takes it from the folder where it was started."""
     try:
         path = os.path.relpath(item.path, item.config.invocation_params.dir)
     except ValueError:  # another drive
-        return str(item.nodeid)
-    return Path(path).as_posix() + "".join(item.nodeid.partition("::")[1:])
+        return _id_of(item)
+    return Path(path).as_posix() + "".join(_id_of(item).partition("::")[1:])
 
 
 def _arguments(marker: pytest.Mark) -> dict[str, Any]:

@@ -25,7 +25,13 @@ def note(report: pytest.TestReport, run: SessionRun, *, passed: bool) -> None:
         vars(report).setdefault(_MAKING, []).append((str(marker), passed))
 
 
-class Making:
+def watch(config: pytest.Config) -> None:
+    """End the making of shared cassettes with the run; a worker of pytest-xdist knows too little to do so."""
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Making(), "onetake-making")
+
+
+class _Making:
     """Ends the making of shared cassettes at the end of a run; a test that did not pass leaves its one to go on with.
 
     Otherwise the first test of a cassette would finish it, in mode `once`, before the second one came.

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Generator
 from contextlib import nullcontext, suppress
 from typing import Any
 
 import pytest
 
-from onetake import active, modes, pytest_fixtures, pytest_making, pytest_summary, pytest_usage, pytest_vcr, scopes
+from onetake import (
+    active,
+    modes,
+    pytest_fixtures,
+    pytest_making,
+    pytest_report_file,
+    pytest_strays,
+    pytest_summary,
+    pytest_usage,
+    pytest_vcr,
+    scopes,
+)
 from onetake.errors import Refusal
 from onetake.model import Mode
 from onetake.pytest_binding import item_bound
@@ -21,10 +33,17 @@ from onetake.tracebacks import end_at_callers_line, family
 _MODES = (*(mode.value for mode in Mode), "replay", "rewrite")
 
 
+def pytest_plugin_registered(plugin: object, manager: pytest.PytestPluginManager) -> None:
+    """Have `-p onetake.pytest_plugin` be enough, also where our entry point would load the same module again."""
+    if plugin is sys.modules[__name__] and not manager.has_plugin("onetake"):
+        manager.set_blocked("onetake")
+
+
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Add our options; `--record-mode` only unless another plugin does."""
     pytest_usage.add_option(parser)
-    pytest_summary.add_options(parser)
+    pytest_strays.add_option(parser)
+    pytest_report_file.add_option(parser)
     if pytest_vcr.option_is_taken(pluginmanager):
         return
     # One that was loaded before us, under whatever name, has it already; then its own is read.
@@ -44,12 +63,14 @@ def pytest_configure(config: pytest.Config) -> None:
         f"cassette(name=None, *, {', '.join(ARGUMENTS)}): record and replay this test's model calls",
     )
     pytest_vcr.configure(config)
-    config.pluginmanager.register(pytest_making.Making(), "onetake-making")
+    pytest_making.watch(config)
     word = config.getoption("--record-mode", None)
     # A word that is not ours is one of the other plugin's own modes, which say nothing of our cassettes.
     modes.set_flag(parse_mode(word) if word in _MODES else None)
     pytest_usage.watch(config)
-    pytest_summary.watch(config)
+    pytest_summary.results_of(config)
+    pytest_strays.watch(config)
+    pytest_report_file.watch(config)
 
 
 def pytest_unconfigure() -> None:

@@ -13,13 +13,27 @@ import pytest
 
 from onetake import pytest_usage
 from onetake.provenance import version
-from onetake.pytest_summary import Results
+from onetake.pytest_summary import Results, results_of
 
 FORMAT = 1
 """The version of the document: it moves when a field goes or means something else, not when one is added."""
 
 _COUNTS = ("replayed", "recorded", "replaced", "kept aside", "resumed")
 _LISTS = ("rejected", "refusals", "remarks")
+
+
+def add_option(parser: pytest.Parser) -> None:
+    """Add `--onetake-report`."""
+    said = "write what the run did, as JSON, to this file"
+    parser.getgroup("onetake").addoption("--onetake-report", metavar="FILE", default=None, help=said)
+
+
+def watch(config: pytest.Config) -> None:
+    """Have the report written where one was asked for; workers of pytest-xdist write none."""
+    path = config.getoption("onetake_report", None)
+    if path and not hasattr(config, "workerinput"):
+        file = ReportFile(config, config.invocation_params.dir / path, results_of(config))
+        config.pluginmanager.register(file, "onetake-report")
 
 
 class ReportFile:
@@ -80,7 +94,7 @@ class ReportFile:
 def _test(outcome: dict[str, Any]) -> dict[str, Any]:
     return {
         "id": outcome["test"],
-        "fixture": outcome.get("fixture", False),
+        "kind": outcome.get("kind", "test"),
         "outcome": outcome["outcome"],
         "mode": outcome["mode"],
         "cassette": outcome["cassette"],

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from onetake import active, prices
 from onetake.errors import OnetakeError, Refusal
+from onetake.ledger import Ledger
 from onetake.model import Entry
 from onetake.printable import one_line
 from onetake.session_run import SessionRun
@@ -47,7 +48,6 @@ class RunningTest:
         self._open: tuple[SessionRun, active.Scope] | None = (run, scope)
         self._ledger = run.ledger
         self._told: set[int] = set()
-        self._number = number_of(run)
         self._result = "passed"
         self._broken = False
         self.passed = False
@@ -91,6 +91,8 @@ class RunningTest:
             _add(report, f"{len(self.run.resumed)} answered from an earlier run of this test, which failed")
         if report.when == "call" or report.failed:
             self._say_pending(report)
+        if report.when == "call" and report.failed and (said := self.run.unanswered):
+            _add(report, said)
         if not report.passed:
             self._result = "failed" if report.failed or self._result == "failed" else "skipped"
         if report.when == "teardown":
@@ -119,56 +121,64 @@ class RunningTest:
             _add(report, f"{waiting} recorded, kept aside until the test passes: {self.run.pending_place}")
 
     def outcome(self) -> dict[str, Any]:
-        """Return what the run's summary and its report tell of this test, in the plain types that workers can send.
-
-        It says all that happened so far: a later one of the same `run` takes its place.
-        """
-        run, session = self.run, self.run.session
-        written = len(session.recorded) + len(run.resumed)
-        replaced = run.replaced if self.passed else 0
-        refused = run.refused_answers()
-        return {
-            "run": self._number,
-            "test": self.name,
-            "mode": str(session.mode),
-            "cassette": run.place,
-            "outcome": self._result,
-            "recorded": written - replaced if self.passed else 0,
-            "replayed": len(run.tally.replayed) - len(run.resumed),
-            "replaced": replaced,
-            "kept aside": 0 if self.passed else written,
-            "resumed": len(run.resumed),
-            "rejected": [{"kind": entry.verdict.partition(":")[2], "path": place} for entry, place in refused],
-            "refusals": self._plain_refusals(),
-            "remarks": list(self._remarks()) if self.passed else [],
-            "anew": run.anew() if self.passed else "",
-            "live": prices.spent([*session.recorded, *(entry for entry, _ in refused)]),
-            "usage": [run.used.as_plain()],
-        }
-
-    def _plain_refusals(self) -> list[dict[str, Any]]:
-        expected = {id(refusal) for refusal in self._ledger.all} - {id(refusal) for refusal in self._ledger.open}
-        return [
-            {
-                "class": type(refusal).__name__.removesuffix("AsException"),
-                "text": str(refusal),
-                "expected": id(refusal) in expected,
-            }
-            for refusal in self._ledger.all
-        ]
-
-    def _remarks(self) -> Iterator[str]:
-        """Yield what a passing test hides: answers that were refused, and what was said of those that were not."""
-        session = self.run.session
-        if session.rejects:
-            yield _said_of(session.rejects, {entry.key for entry in session.recorded})
-        notes = [note for note in self._ledger.notes if not note.startswith(_TOLD_OTHERWISE)]
-        yield from (one_line(note, _LONGEST_NOTE) for note in notes[:_MOST_NOTES])
-        if len(notes) > _MOST_NOTES:
-            yield f"and {len(notes) - _MOST_NOTES} more remarks"
+        """Return what became of it so far; see `outcome_of`."""
+        return outcome_of(self.run, self.name, self._result, passed=self.passed)
 
     def _untold(self) -> tuple[Refusal, ...]:
         return tuple(refusal for refusal in self._ledger.open if id(refusal) not in self._told)
+
+
+def outcome_of(run: SessionRun, name: str, result: str, *, passed: bool) -> dict[str, Any]:
+    """Return what the run's summary and its report tell of a session, in the plain types that workers can send.
+
+    It says all that happened so far: a later one of the same `run` takes its place.
+
+    Args:
+        run: The session's run.
+        name: The test's id.
+        result: `passed`, `failed` or `skipped`.
+        passed: True where its entries are kept.
+    """
+    session = run.session
+    written = len(session.recorded) + len(run.resumed)
+    replaced = run.replaced if passed else 0
+    refused = run.refused_answers()
+    return {
+        "run": number_of(run),
+        "test": name,
+        "mode": str(session.mode),
+        "cassette": run.place,
+        "outcome": result,
+        "recorded": written - replaced if passed else 0,
+        "replayed": len(run.tally.replayed) - len(run.resumed),
+        "replaced": replaced,
+        "kept aside": 0 if passed else written,
+        "resumed": len(run.resumed),
+        "rejected": [{"kind": entry.verdict.partition(":")[2], "path": place} for entry, place in refused],
+        "refusals": list(_plain_refusals(run.ledger)),
+        "remarks": list(_remarks(run)) if passed else [],
+        "anew": run.anew() if passed else "",
+        "live": prices.spent([*session.recorded, *(entry for entry, _ in refused)]),
+        "usage": [run.used.as_plain()],
+    }
+
+
+def _plain_refusals(ledger: Ledger) -> Iterator[dict[str, Any]]:
+    unexpected = {id(refusal) for refusal in ledger.open}
+    for refusal in ledger.all:
+        kind = type(refusal).__name__.removesuffix("AsException")
+        yield {"class": kind, "text": str(refusal), "expected": id(refusal) not in unexpected}
+
+
+def _remarks(run: SessionRun) -> Iterator[str]:
+    """Yield what a passing test hides: answers that were refused, and what was said of those that were not."""
+    session = run.session
+    if session.rejects:
+        yield _said_of(session.rejects, {entry.key for entry in session.recorded})
+    notes = [note for note in run.ledger.notes if not note.startswith(_TOLD_OTHERWISE)]
+    yield from (one_line(note, _LONGEST_NOTE) for note in notes[:_MOST_NOTES])
+    if len(notes) > _MOST_NOTES:
+        yield f"and {len(notes) - _MOST_NOTES} more remarks"
 
 
 def number_of(run: SessionRun) -> str:

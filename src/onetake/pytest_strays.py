@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections import Counter
 from collections.abc import Generator
 from contextlib import suppress
@@ -17,7 +18,7 @@ from onetake.ledger import Ledger, is_same
 from onetake.model import Mode
 from onetake.model_hosts import is_model_host
 from onetake.options import Options, policy_of
-from onetake.pytest_items import is_ours, is_skip, settings_of
+from onetake.pytest_items import is_ours, is_skip, settings_of, shown_id
 from onetake.pytest_reports import bring_up, worker
 from onetake.pytest_summary import STRAY
 from onetake.steps import Policy
@@ -30,6 +31,27 @@ _OUTSIDE = "a call outside the test's session may not reach a model (--unmarked=
 _OUTSIDE_REMEDY = "open a cassette around the call with onetake.use_cassette: a fixture of a wider scope has none"
 _NO_TEST = "a call outside of any test may not reach a model (--unmarked=fail)"
 _NO_TEST_REMEDY = "make it in a test that is marked with @pytest.mark.cassette: not while a module is imported"
+
+
+def add_option(parser: pytest.Parser) -> None:
+    """Add `--unmarked`, unless another plugin has done so."""
+    # Under a name of our own within: another's option of that name means something else.
+    with suppress(ValueError, argparse.ArgumentError):
+        parser.getgroup("onetake").addoption(
+            "--unmarked",
+            dest="onetake_unmarked",
+            choices=("ignore", "warn", "fail"),
+            default=None,
+            help="what to do about tests without a cassette that reach a model: ignore, warn (the default where any"
+            " test has a cassette), fail (refuse the call, and fail the test)",
+        )
+
+
+def watch(config: pytest.Config) -> None:
+    """Watch for such tests, as the option says."""
+    word = config.getoption("onetake_unmarked", None)
+    if word != "ignore":
+        config.pluginmanager.register(Strays(config, fails=word == "fail", always=word is not None), "onetake-strays")
 
 
 class _Test:
@@ -168,7 +190,7 @@ class Strays:
     def _said_of(self, test: _Test, item: pytest.Item) -> dict[str, Any]:
         return {
             "run": test.number,
-            "test": self._policy_of(item).scrubber.begin().text(item.nodeid),
+            "test": shown_id(item),
             "marked": is_ours(item),
             "hosts": {host: max(1, test.calls[host]) for host in test.reached},
             "refused": len(test.ledger.open),

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from onetake import prices, pytest_usage, pytest_vcr
+from onetake import prices, pytest_usage, pytest_vcr, session_run
 from onetake.pytest_fixtures import FIXTURES
-from onetake.pytest_items import told
-from onetake.pytest_reports import OUTCOME, SECTION
+from onetake.pytest_items import shown_id, told
+from onetake.pytest_reports import OUTCOME, SECTION, outcome_of
+from onetake.session_run import SessionRun
 
 STRAY = "onetake_stray"
 """The attribute of a report that says which hosts of models its unmarked test reached."""
 
+_SCOPES = "onetake_scopes"
+"""The attribute of a report that holds the outcomes of the sessions that `use_cassette` opened."""
+_OTHERS = {"fixture": FIXTURES, "use_cassette": _SCOPES}
+"""What opens sessions besides tests, and the attribute of a report that holds their outcomes."""
 _LATE = "onetake_late"
 """What a worker's output holds of calls that came after their test had been reported."""
-_COUNTS = ("recorded", "replayed", "replaced")
 _SCREEN = 30
 """Lines of details; -v shows all."""
 _MOST_STRAYS = 8
@@ -28,7 +30,7 @@ _WIDER = "open a cassette around that call with onetake.use_cassette"
 _results = pytest.StashKey["Results"]()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)  # pluggy hashes plugins
 class Results:
     """What is known of a run, merged over its workers; a plugin, in every process of the run."""
 
@@ -41,8 +43,27 @@ class Results:
     crashed: int = 0
     """Workers that ended before they had told all."""
     _sections: dict[str, list[str]] = field(default_factory=dict)
+    _heard: list[SessionRun] = field(default_factory=list)
     _runs: dict[str, str] = field(default_factory=dict)
     _earlier_live: list[dict[str, Any]] = field(default_factory=list)
+
+    def heard(self, run: SessionRun) -> None:
+        """Take in a session that `use_cassette` opened, at its end."""
+        self._heard.append(run)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Have a test's report tell of the sessions that `use_cassette` opened in it."""
+        report = yield
+        if self._heard:
+            name = shown_id(item)
+            vars(report)[_SCOPES] = [outcome_of(run, name, report.outcome, passed=True) for run in self._heard]
+            self._heard.clear()
+        return report
+
+    def pytest_unconfigure(self) -> None:
+        """Hear no more of sessions."""
+        session_run.listeners.remove(self.heard)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take in what a report tells, of this process or of a worker."""
@@ -50,8 +71,9 @@ class Results:
         if OUTCOME in said:
             self._drop_earlier_try(report.nodeid, said[OUTCOME]["run"])
             self.outcomes[said[OUTCOME]["run"]] = said[OUTCOME]
-        for outcome in said.get(FIXTURES, ()):
-            self.outcomes[outcome["run"]] = {**outcome, "fixture": True}
+        for kind, name in _OTHERS.items():
+            for outcome in said.get(name, ()):
+                self.outcomes[outcome["run"]] = {**outcome, "kind": kind}
         if STRAY in said:
             self.strays[said[STRAY]["run"]] = said[STRAY]
         if report.passed or report.skipped:  # a failure's sections stand below it, and those of a try say nothing
@@ -61,10 +83,9 @@ class Results:
 
     def _drop_earlier_try(self, nodeid: str, run: str) -> None:
         """Count a test that was tried again for what became of it in the end; only its live calls were paid for."""
-        earlier = self.outcomes.pop(self._runs.get(nodeid, ""), None)
-        if earlier is not None:
-            self._earlier_live.append(earlier["live"])
-        self._runs[nodeid] = run
+        before, self._runs[nodeid] = self._runs.get(nodeid, run), run
+        if before != run:
+            self._earlier_live.append(self.outcomes.pop(before)["live"])
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object | None) -> None:
@@ -100,22 +121,21 @@ class Results:
             return
         terminalreporter.section(SECTION)
         for text in filter(None, (line if self.outcomes else "", self._live())):
-            terminalreporter.write_line(text)
+            terminalreporter.line(text)
         for block in details:
-            terminalreporter.write_line(block, yellow=True)
+            terminalreporter.line(block, yellow=True)
 
     def counts(self, config: pytest.Config) -> dict[str, int]:
         """Return how many sessions there were, and what became of their calls and entries."""
         outcomes = self.outcomes.values()
-        last = {outcome["test"]: outcome for outcome in outcomes}  # what a try kept aside, the next one took up
         unused = pytest_usage.usage_report(config).as_json()["unused"]
         refused = sum(len(_refused(outcome)) for outcome in outcomes) + len(self.late)
         return {
-            "tests": sum("fixture" not in outcome for outcome in last.values()),
-            **{word: sum(outcome[word] for outcome in outcomes) for word in _COUNTS},
+            "tests": sum("kind" not in outcome for outcome in outcomes),
+            **{word: sum(outcome[word] for outcome in outcomes) for word in ("recorded", "replayed", "replaced")},
             "rejected": sum(len(outcome["rejected"]) for outcome in outcomes),
             "refused": refused + sum(stray["refused"] for stray in self.strays.values()),
-            "kept aside": sum(outcome["kept aside"] for outcome in last.values()),
+            "kept aside": sum(outcome["kept aside"] for outcome in outcomes),
             "unused": sum(len(one["entries"]) for one in unused),
         }
 
@@ -182,42 +202,8 @@ def results_of(config: pytest.Config) -> Results:
     if _results not in config.stash:
         config.stash[_results] = Results()
         config.pluginmanager.register(config.stash[_results], "onetake-summary")
+        session_run.listeners.append(config.stash[_results].heard)
     return config.stash[_results]
-
-
-def add_options(parser: pytest.Parser) -> None:
-    """Add `--onetake-report` and `--unmarked`."""
-    group = parser.getgroup("onetake")
-    group.addoption(
-        "--onetake-report", metavar="FILE", default=None, help="write what the run did, as JSON, to this file"
-    )
-    # Under a name of our own within: another's option of that name means something else.
-    with suppress(ValueError, argparse.ArgumentError):
-        group.addoption(
-            "--unmarked",
-            dest="onetake_unmarked",
-            choices=("ignore", "warn", "fail"),
-            default=None,
-            help="what to do about tests without a cassette that reach a model: ignore, warn (the default where any"
-            " test has a cassette), fail (refuse the call, and fail the test)",
-        )
-
-
-def watch(config: pytest.Config) -> None:
-    """Begin to collect what a run does, as its options say."""
-    results = results_of(config)
-    word = config.getoption("onetake_unmarked", None)
-    if word != "ignore":
-        from onetake.pytest_strays import Strays
-
-        strays = Strays(config, fails=word == "fail", always=word is not None)
-        config.pluginmanager.register(strays, "onetake-strays")
-    path = config.getoption("onetake_report", None)
-    if path and not hasattr(config, "workerinput"):
-        from onetake.pytest_report_file import ReportFile
-
-        file = ReportFile(config, config.invocation_params.dir / path, results)
-        config.pluginmanager.register(file, "onetake-report")
 
 
 def _refused(outcome: dict[str, Any]) -> list[dict[str, Any]]:
@@ -226,7 +212,7 @@ def _refused(outcome: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _in_words(counts: dict[str, int]) -> str:
     said = ", ".join(f"{number} {word}" for word, number in counts.items() if number and word != "tests")
-    return said or f"{_many(counts['tests'], 'test')} asked for nothing"
+    return said or f"{_many(counts['tests'], 'test')} with a cassette asked for nothing"
 
 
 def _stray(stray: dict[str, Any]) -> str:

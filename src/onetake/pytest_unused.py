@@ -66,11 +66,11 @@ def facts_of(plain: dict[str, Any]) -> Facts:
 
 @dataclass(slots=True)
 class Opened:
-    """A cassette that was opened in a run, by whichever of its paths came first.
+    """A cassette that was opened in a run.
 
     Args:
-        root: The settings' folder.
-        folder: Its own.
+        root: The settings' folder, its real path.
+        folder: Its own, the real path.
         used: The entries that were used.
         known: False where others may have been used too.
         outside: True where `use_cassette` opened it: which tests do, nobody can tell before they run.
@@ -115,7 +115,8 @@ def merged(used: Iterable[Used], outside: Iterable[Used]) -> dict[Identity, Open
     """Merge what the sessions of a run used, by cassette: those of tests, and those that `use_cassette` opened."""
     found: dict[Identity, Opened] = {}
     for one, is_outside in (*((one, False) for one in used), *((one, True) for one in outside)):
-        opened = found.setdefault(identity(one.folder), Opened(one.root, one.folder))
+        root, folder = (Path(os.path.realpath(path)) for path in (one.root, one.folder))
+        opened = found.setdefault(identity(folder), Opened(root, folder))
         opened.used |= one.slots
         opened.known = opened.known and one.known
         opened.outside = opened.outside or is_outside
@@ -194,7 +195,7 @@ def _abandoned(folder: Path, facts: Facts, left_out: dict[Path, Path], rootdir: 
     if not all(tests) or not tests:
         return
     with suppress(OnetakeError):
-        root = load_settings(folder).root
+        root = load_settings(Path(_module(folder))).root
         is_own = _module(folder) in facts.modules
         is_there = any((rootdir / str(test).partition("::")[0]).exists() for test in tests)
         # A fixture of a conftest serves all tests, so it is gone if none of all used it.
@@ -277,6 +278,6 @@ class UsageReport:
     def _shown(self, folder: Path) -> str:
         """Return a folder as it is reached from where pytest was started."""
         try:
-            return Path(os.path.relpath(folder, self.start)).as_posix()
+            return Path(os.path.relpath(folder, os.path.realpath(self.start))).as_posix()
         except ValueError:  # another drive
             return str(folder)

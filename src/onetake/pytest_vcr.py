@@ -37,9 +37,7 @@ def configure(config: pytest.Config) -> None:
     declared = any(re.match(r"vcr\b", line) for line in config.getini("markers"))
     config.stash[_free] = not declared and not _is_there(config.pluginmanager, _MARKER)
     if config.stash[_free]:
-        config.addinivalue_line(
-            "markers", "vcr(name=None, *, record_mode): the same as `cassette`, said in vcrpy's words"
-        )
+        config.addinivalue_line("markers", "vcr(name=None, *, record_mode): as `cassette`, said in vcrpy's words")
 
 
 def is_marked(item: pytest.Item) -> bool:

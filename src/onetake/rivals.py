@@ -41,6 +41,11 @@ def respx_on(client: str) -> str:
     return "respx" if any(True for _ in _routers(client)) else ""
 
 
+def may_stand() -> bool:
+    """Tell whether vcrpy or respx is loaded at all: a question for every call, the others cost more than it."""
+    return "vcr" in sys.modules or "respx.mocks" in sys.modules
+
+
 def respx_takes(client: str, request: Any) -> bool:
     """Tell whether an active respx router would answer a request, rather than pass it through.
 

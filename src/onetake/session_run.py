@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
-from onetake import active, changing, children, dummies, guard_sockets, leaving, patching, usage
+from onetake import active, changing, children, dummies, explain, guard_sockets, leaving, misses, patching, usage
 from onetake.aside import AsideStore, aside, clear, elsewhere, hide, journal, place_of
 from onetake.cassette import Cassette
 from onetake.child_book import ChildBook, Tally
@@ -24,6 +25,9 @@ from onetake.stores.naming import Slot, folder_name
 from onetake.tracebacks import end_before_ours, family
 from onetake.usage import Used
 from onetake.writing import SecretLeftError
+
+listeners: list[Callable[[SessionRun], None]] = []
+"""Who is told of each session that is no test's own, when it has ended."""
 
 
 class SessionRun:
@@ -138,6 +142,8 @@ class SessionRun:
             self._scope = None
             if usage.is_heard() and not self.test:
                 usage.tell(self.used)
+            for listener in () if self.test else listeners:
+                listener(self)
 
     def settle(self, error: BaseException | None = None, *, expects_calls: bool = True) -> None:
         """Bring the ledger up at the end of what the session is for, so that nothing that was swallowed stays hidden.
@@ -204,6 +210,15 @@ class SessionRun:
         """The entries that an earlier run of this test, which failed, left, and that answered in this one."""
         return tuple(self._engine.resumed)
 
+    @property
+    def unanswered(self) -> str:
+        """What to say of calls that went live and brought nothing to keep; empty for none."""
+        asked, policy = list(self._engine.unanswered.values()), self._engine.policy
+        if not asked or not self._records:
+            return ""
+        again = explain.command(policy.mode, policy.node or policy.test)
+        return misses.unanswered(asked, again)
+
     def promote(self) -> tuple[Entry, ...]:
         """Move a passed test's entries from the pending store into its cassette, all or none.
 
@@ -222,8 +237,11 @@ class SessionRun:
 
     def refused_answers(self) -> list[tuple[Entry, str]]:
         """Return the answers that the gate refused, those of child processes too, and where each is kept aside."""
+        slots = self.tally.rejected
+        if not slots:
+            return []
         rejects = Cassette(self._aside("rejects", self._engine.policy.root))
-        found = [(rejects.load(*slot), rejects.store.locate(*slot)) for slot in self.tally.rejected]
+        found = [(rejects.load(*slot), rejects.store.locate(*slot)) for slot in slots]
         return [(entry, place) for entry, place in found if isinstance(entry, Entry)]
 
     def anew(self) -> str:
@@ -253,7 +271,7 @@ class SessionRun:
 
     @property
     def making(self) -> Path | None:
-        """What says that a cassette which several tests share is being made, until the run's end; None where it is not."""
+        """What says that a cassette of several tests is being made, until the run ends; None where it is not."""
         shared = bool(self.test) and not self._owned and self._records
         return self._marker if shared and self._being_made and self._marker.is_file() else None
 

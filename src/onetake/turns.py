@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -59,7 +59,9 @@ class Turn:
     def hold(self) -> int:
         """Take the first ordinal that nobody used or holds."""
         with self._lock:
-            ordinal = _first(lambda n: n in self._used or n in self._held)
+            ordinal = 0
+            while ordinal in self._used or ordinal in self._held:
+                ordinal += 1
             self._held.add(ordinal)
             return ordinal
 
@@ -92,7 +94,9 @@ class Turn:
         with self._lock:
             if held in stored:
                 self._used.add(held)
-            ordinal = _first(lambda n: n in self._used or n in stored)
+            ordinal = 0
+            while ordinal in self._used or ordinal in stored:
+                ordinal += 1
             self._used.add(ordinal)
             return ordinal
 
@@ -135,10 +139,3 @@ class Turn:
 def _may_wait(flow: Flow, leader: Live) -> bool:
     """Tell whether a caller waits for a call in flight: not if it leads that call, or its thread carries the loop."""
     return flow.may_wait and leader.flow.who != flow.who
-
-
-def _first(taken: Callable[[int], bool]) -> int:
-    ordinal = 0
-    while taken(ordinal):
-        ordinal += 1
-    return ordinal

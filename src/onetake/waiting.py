@@ -21,7 +21,7 @@ waiting for just this one. As long as the SDKs' own time limit."""
 
 def here() -> Flow:
     """Return who asks in a blocking call: this thread, which must not wait if it runs an event loop."""
-    return Flow(threading.get_ident(), may_wait=not (_asyncio_runs() or _trio_runs()))
+    return Flow(threading.get_ident(), not (_asyncio_runs() or _trio_runs()))
 
 
 def task() -> Flow:

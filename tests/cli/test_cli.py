@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import click
 import pytest
@@ -14,8 +13,6 @@ from onetake import errors
 from onetake.cli import commands, exits
 from onetake.provenance import version
 
-PAGES = Path(__file__).parents[2] / "docs" / "reference"
-DOC, ERRORS = ((PAGES / name).read_text("utf-8") for name in ("cli.md", "errors.md"))
 ESCAPE = "\x1b"
 
 
@@ -92,35 +89,3 @@ def test_importing_the_commands_loads_neither_rich_nor_a_client_nor_the_engine()
     loaded = set(done.stdout.split())
     assert "onetake.cli.list_" in loaded
     assert loaded & {"rich", "openai", "httpx", "httpx2", "pydantic", "asyncio", "onetake.engine", "xllamacpp"} == set()
-
-
-def sections():
-    return dict(re.findall(r"^## `onetake ([a-z]+)`\n(.*?)(?=^## |\Z)", DOC, re.MULTILINE | re.DOTALL))
-
-
-def test_every_command_is_documented_and_no_other():
-    assert set(sections()) == set(commands.commands)
-
-
-@pytest.mark.parametrize("name", sorted(commands.commands))
-def test_every_argument_and_option_is_documented_and_no_other(name):
-    words = {word for parameter in commands.commands[name].params for word in documented_as(parameter)}
-    table = set(re.findall(r"^\| `([^` ]+)", sections()[name], re.MULTILINE))
-    assert table == words
-
-
-def documented_as(parameter):
-    return [option for option in parameter.opts if option.startswith("--")] or [
-        parameter.human_readable_name.strip("[].")
-    ]
-
-
-def test_every_option_of_the_group_is_documented():
-    for parameter in commands.params:
-        assert all(f"`{option}`" in DOC for option in parameter.opts)
-
-
-def test_every_exit_code_is_documented():
-    own, whole = (set(re.findall(r"(?<=[| ])(\d+)(?=[ ,].*\|.*\|$)", page, re.MULTILINE)) for page in (DOC, ERRORS))
-    assert {str(int(code)) for code in exits.Exit} == own
-    assert own < whole

@@ -327,6 +327,18 @@ def test_a_link_stays_a_link_and_permissions_stay(repository, init):
     assert [path.name for path in repository.iterdir() if "onetake-" in path.name] == []
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a right of their own there")
+def test_what_fails_half_way_is_named_and_the_next_run_does_the_rest(repository, init, run):
+    (repository / ".github").symlink_to(".github")
+    code, out, err = run("init")
+    assert (code, out) == (2, "")
+    assert err.startswith(f"onetake: {repository / '.github/workflows/onetake.yml'}: cannot be written: ")
+    assert sorted(contents(repository)) == [name for name in FRESH if name != ".github/workflows/onetake.yml"]
+    (repository / ".github").unlink()
+    assert set(actions(init()).values()) == {"already_there", "created"}
+    assert sorted(contents(repository)) == FRESH
+
+
 def test_a_file_in_utf_16_is_left_to_people(repository, init):
     content = "a\n".encode("utf-16")
     path = put(repository / ".gitignore", content)
@@ -386,9 +398,20 @@ def test_the_indent_of_a_list_is_seen_or_not():
     assert items_indent("repos:\n- a\n", "other") is None
 
 
-@pytest.mark.parametrize("text", ["repos:\n- repo: local\n  hooks:\n  - id: x\n    entry: onetake check  # ours\n"])
-def test_a_hook_of_another_name_that_checks_is_there(repository, init, text):
-    put(repository / ".pre-commit-config.yaml", text)
+@pytest.mark.parametrize(
+    ("hook", "action"),
+    [
+        ("- id: x\n    entry: onetake check  # ours", "already_there"),
+        ("- {id: x}\n  - id: y\n    entry: 'onetake check --strict'", "already_there"),
+        ("- id: onetake-check\n    entry: make check-entries", "already_there"),
+        ("# - id: onetake-check\n  - id: x", "extended"),
+        ("- id: onetake-check-sub\n    entry: onetake check sub", "extended"),
+        ("- id: x\n    name: onetake check", "extended"),
+    ],
+)
+def test_which_hook_is_ours(repository, init, hook, action):
+    put(repository / ".pre-commit-config.yaml", f"repos:\n- repo: local\n  hooks:\n  {hook}\n")
+    assert actions(init())[".pre-commit-config.yaml"] == action
     assert actions(init())[".pre-commit-config.yaml"] == "already_there"
 
 

@@ -20,6 +20,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,7 +34,8 @@ _BLOCK = re.compile(r"^(?:<!-- not run: (?P<why>[^\n]+) -->\n+)?```(?P<kind>\w+)
 _NAMED = re.compile(r"# (\S*\.\w+)\n")
 # What is another in every run, or on every machine.
 _VARYING = (
-    (re.compile(r"\d+\.\d\ds\b"), "0.00s"),
+    (re.compile(r"\d+\.\d\ds\b( \(\d+:\d\d:\d\d\))?"), "0.00s"),
+    (re.compile(r"^=+ (.*?) =+$", re.M), r"== \1 =="),  # as many as leave room for the seconds
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\dZ?"), "TIME"),
     (re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "UUID"),
     (re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{16,64}(?![0-9A-Za-z])"), "DIGEST"),
@@ -42,6 +44,7 @@ _VARYING = (
     (re.compile(r"\b(latency_ms|first_byte_ms) \d+"), r"\1 0"),
     (re.compile(r"\b\d+ B\b"), "0 B"),
     (re.compile(r"\bleft:\d+"), "left:0"),
+    (re.compile(r"\blive: .*"), "live: COST"),
 )
 _KEY = re.compile(r"[0-9a-f]{16}")
 # Those that a reader does not have, and that take seconds to start.
@@ -82,6 +85,7 @@ class Reader:
         without = " ".join(f"-p no:{name}" for name in _WITHOUT)
         env = {
             "COLUMNS": "80",
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
             "PYTEST_ADDOPTS": without,
             "PYTHONDONTWRITEBYTECODE": "1",
             "OPENAI_BASE_URL": f"{provider.url}/v1",
@@ -171,7 +175,7 @@ class Reader:
         done = subprocess.run(
             [shutil.which(program) or program, *arguments],
             cwd=self.project.folder,
-            env={**os.environ, **env},
+            env={**os.environ, **self.project.env, **env},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             encoding="utf-8",

@@ -13,6 +13,7 @@ PAGES = sorted(page for page in HOW_TO.glob("*.md") if page.name not in ELSEWHER
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)  # a dozen processes, on a machine that may be busy
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_step_gives_what_the_page_shows(reader, page):
     reader.walk(page)

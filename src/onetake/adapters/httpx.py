@@ -68,7 +68,8 @@ def _sync(module: ModuleType, client: str, original: Callable[..., Any]) -> Call
                 return original(self, request)
         request.read()
         asked = _asked(request, url)
-        _refuse_rival(module, _HOOKS[0], engine, request, asked)
+        if rivals.may_stand():
+            _refuse_rival(module, _HOOKS[0], engine, request, asked)
         step = waiting.begun(lambda flow: engine.begin(asked, flow, client))
         if isinstance(step, Replay):
             return _replayed(module, engine, step.entry)
@@ -96,7 +97,8 @@ def _async(module: ModuleType, client: str, original: Callable[..., Any]) -> Cal
                 return await original(self, request)
         await request.aread()
         asked = _asked(request, url)
-        _refuse_rival(module, _HOOKS[1], engine, request, asked)
+        if rivals.may_stand():
+            _refuse_rival(module, _HOOKS[1], engine, request, asked)
         step = await waiting.begun_awaited(lambda flow: engine.begin(asked, flow, client))
         if isinstance(step, Replay):
             return _replayed(module, engine, step.entry)

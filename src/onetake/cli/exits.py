@@ -17,6 +17,7 @@ class Exit(IntEnum):
     MISS = 6
     INTERRUPTED = 130
     UNREAD = 141
+    TERMINATED = 143
 
 
 def code_of(error: OnetakeError) -> Exit:

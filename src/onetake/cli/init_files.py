@@ -82,7 +82,7 @@ def write(change: Change) -> None:
     Raises:
         UsageError: It cannot be written, or is not what it was when the change was planned.
     """
-    path = change.path.resolve()  # a link stays a link
+    path = Path(os.path.realpath(change.path))  # a link stays a link; one that leads nowhere fails below
     temp = path.with_name(f".{path.name}.onetake-{os.getpid()}")
     try:
         files.make_folder(path.parent)

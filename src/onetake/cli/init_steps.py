@@ -73,7 +73,7 @@ def _lines(seen: Seen, name: str, wanted: list[str], own: set[str], above: set[s
     content = read(path)
     if content is not None and not is_utf8(content):
         return Change(path, BY_HAND, "".join(f"{line}\n" for line in wanted), _NOT_TEXT)
-    found = set(_text(path).splitlines())
+    found = {" ".join(line.split()) for line in _text(path).splitlines()}
     first = next(i for i, line in enumerate(wanted) if line not in found)
     return added(path, content, "".join(f"{line}\n" for line in wanted[first:]), ", ".join(wanted[first:]))
 
@@ -88,14 +88,19 @@ def _hook(seen: Seen) -> Change:
             return Change(seen.top / other, BY_HAND, f"{texts.check_command(seen)}\n", why)
         return added(path, None, "repos:\n" + texts.hook(seen, "  "), "a hook that checks the entries")
     text = _text(path)
-    if re.search(
-        rf"^[^#\n]*entry:\s*[\"']?{re.escape(texts.check_command(seen))}[\"']?\s*(?:#.*)?$", text, re.MULTILINE
-    ):
+    if _has_hook(text, seen):
         return Change(path, THERE, why="a hook that checks the entries")
     indent = items_indent(text, "repos") if is_utf8(content) else None
     if indent is None:
         return Change(path, BY_HAND, texts.hook(seen, "  "), "put this at the end of the list `repos`")
     return added(path, content, texts.hook(seen, indent), "a hook that checks the entries")
+
+
+def _has_hook(text: str, seen: Seen) -> bool:
+    """Tell whether a hook of our name is there, whatever became of it, or another that runs the same command."""
+    ours = rf"id:\s*[\"']?{texts.hook_id(seen)}[\"']?\s*(?:#.*)?$"
+    same = rf"entry:\s*[\"']?{re.escape(texts.check_command(seen))}(?:\s+-[^#\n]*)?[\"']?\s*(?:#.*)?$"
+    return re.search(rf"^[^#\n]*(?:{ours}|{same})", text, re.MULTILINE) is not None
 
 
 def _ci(seen: Seen) -> Iterator[Change]:

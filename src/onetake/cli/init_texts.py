@@ -57,6 +57,11 @@ def check_command(seen: Seen) -> str:
     return f"{runners.get(seen.runner, '')}onetake check {below}"
 
 
+def hook_id(seen: Seen) -> str:
+    """Return the id of the hook."""
+    return f"onetake-check{_slug(seen)}"
+
+
 def hook(seen: Seen, indent: str) -> str:
     """Return the item of `repos` in a `.pre-commit-config.yaml`.
 
@@ -64,11 +69,10 @@ def hook(seen: Seen, indent: str) -> str:
         seen: The project.
         indent: What stands before the dash of the items.
     """
-    named = f"onetake-check{_slug(seen)}"
     lines = [
         "- repo: local",
         "  hooks:",
-        f"    - id: {named}",
+        f"    - id: {hook_id(seen)}",
         "      name: onetake check",
         f"      entry: {_scalar(check_command(seen))}",
         "      language: system",

@@ -62,18 +62,22 @@ def _run(
     command: Sequence[str], cassette: str | None, repeats: str | None, keep: Sequence[str], contract: Sequence[str]
 ) -> tuple[Ending, int]:
     # They load the engine, which other commands do not need.
+    from onetake import active
     from onetake.cli.supervise import Supervised
     from onetake.programs import check_children_judge, end, program_of, session_of
 
     asked = {"keep": list(keep) or None, "contract": list(contract) or None}
     session = session_of(program_of(command), cassette, repeats, **asked)
     check_children_judge(session)
-    session.open()
+    scope = session.open()
+    token = active.bind(scope)
     try:
         code = Supervised().run(command)
     except UsageError as error:
         end(session, error, is_program=False)
         raise
+    finally:
+        active.unbind(scope, token)
     ending = end(session, SystemExit(code) if code else None, is_program=False)
     return ending, _code(ending, code)
 

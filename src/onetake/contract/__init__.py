@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 import importlib
+import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,11 @@ from onetake.contract.checking import Checker
 from onetake.contract.closing import close, digest
 from onetake.contract.linting import lint
 from onetake.contract.tree import SchemaTree
-from onetake.contract.types import read
+from onetake.contract.types import Given, read
 from onetake.contract.violations import no_json
 from onetake.contract.watch import watch_digest
 from onetake.contract.words import modern
-from onetake.errors import UsageError
+from onetake.errors import FormatError, UsageError
 from onetake.model import ContractRef, Request, Violation
 from onetake.settings import ContractSettings
 from onetake.settings_values import is_selector, nearest
@@ -150,10 +152,40 @@ def violations_as_written(schema: Mapping[str, Any], value: Any, *, is_text: boo
     parsed = _parse(value) if is_text else value
     if isinstance(parsed, Violation):
         return (parsed,)
+    checker = _as_written(json.dumps(schema))
+    return checker.check(parsed) if checker else ()
+
+
+def stored_contract(data: bytes, digest: str, name: str) -> Contract:
+    """Read a contract from the schema that lies beside the entries, `_schemas/<digest>.json`.
+
+    Args:
+        data: The file's bytes.
+        digest: The digest that its name says.
+        name: What to call it.
+
+    Returns:
+        A contract of the schema alone: what a type checks besides is not in it, and `on` is `text`.
+
+    Raises:
+        FormatError: The file holds no schema, or another one.
+    """
+    schema = _parse(data.decode("utf-8", "replace"))
+    if not isinstance(schema, dict):
+        raise FormatError("it holds no JSON Schema")
     try:
-        return Checker(SchemaTree(modern(schema), words=False)).check(parsed)
-    except UsageError:
-        return ()
+        # A type's schema may name formats that only the type knows.
+        found = Contract(Given(schema, formats=False), name=name)
+    except UsageError as error:
+        raise FormatError(str(error)) from None
+    if found.digest != digest:
+        raise FormatError(f"it holds another schema than its name says (digest {found.digest})")
+    return found
+
+
+def names_type(schema: str) -> bool:
+    """Tell whether a declared schema is `module:Type`, which only importing the module can read."""
+    return _TYPE.fullmatch(schema) is not None
 
 
 def as_contracts(
@@ -183,6 +215,14 @@ def as_contracts(
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"two contracts are called {twice!r}: give each a name of its own")
     return found
+
+
+@lru_cache(maxsize=256)  # a program sends few schemas, each with every request
+def _as_written(schema: str) -> Checker | None:
+    try:
+        return Checker(SchemaTree(modern(json.loads(schema)), words=False))
+    except UsageError:
+        return None
 
 
 def _as_contract(

@@ -125,6 +125,8 @@ def read(schema: Any) -> Given:
     Raises:
         UsageError: It is no mapping, file or type, or the file or type cannot be read.
     """
+    if isinstance(schema, Given):
+        return schema
     if isinstance(schema, Mapping):
         return Given(schema)
     if isinstance(schema, str | Path):

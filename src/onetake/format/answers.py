@@ -32,7 +32,7 @@ def unfold_answer(tree: Any, side: Side) -> Answer:
     choices = tree.get("choices") if type(tree) is dict else None
     if type(choices) is not list:
         raise FormatError("choices must be a list")
-    return Answer(tuple(_unfold_choice(choice, side) for choice in choices))
+    return Answer(tuple([_unfold_choice(choice, side) for choice in choices]))
 
 
 def _fold_choice(choice: Choice, sides: dict[str, bytes]) -> dict[str, Any]:
@@ -61,19 +61,16 @@ def _fold_call(call: ToolCall, sides: dict[str, bytes]) -> dict[str, Any]:
 def _unfold_choice(choice: Any, side: Side) -> Choice:
     if type(choice) is not dict:
         raise FormatError("a choice must be an object")
-    text = _text(choice, "text", side)
+    said = list(map(choice.get, _TEXTS))
+    if not _PLAIN.issuperset(map(type, said)):
+        said = [_text(name, text, side) for name, text in zip(_TEXTS, said, strict=True)]
+    text, finish, refusal, reasoning = said
     if "json" in choice:
         text = read_json({"style": choice.get("style", _COMPACT), "$json": choice["json"]}, side).decode()
     calls = choice.get("tool_calls", [])
     if type(calls) is not list:
         raise FormatError("tool_calls must be a list")
-    return Choice(
-        text=text,
-        tool_calls=tuple(_unfold_call(call, side) for call in calls),
-        finish=_text(choice, "finish", side),
-        refusal=_text(choice, "refusal", side),
-        reasoning=_text(choice, "reasoning", side),
-    )
+    return Choice(text, tuple([_unfold_call(call, side) for call in calls]), finish, refusal, reasoning)
 
 
 def _unfold_call(call: Any, side: Side) -> ToolCall:
@@ -82,11 +79,13 @@ def _unfold_call(call: Any, side: Side) -> ToolCall:
     return ToolCall(call["name"], unfold(call["arguments"], side, values=True))
 
 
-def _text(choice: dict[str, Any], name: str, side: Side) -> str | None:
-    text = choice.get(name)
-    if text is None or type(text) is str:
-        return text
-    text = unfold(text, side)
-    if type(text) is not str:
+def _text(name: str, form: Any, side: Side) -> str | None:
+    text = unfold(form, side)
+    if text is not None and type(text) is not str:
         raise FormatError(f"{name} must be a string")
     return text
+
+
+_TEXTS = ("text", "finish", "refusal", "reasoning")
+_PLAIN = frozenset((str, type(None)))
+"""What stands for itself; entries are read for every replay, and most texts of most answers are short, or none."""

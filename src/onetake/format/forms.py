@@ -172,10 +172,13 @@ def _to_base64(data: bytes, url: bool) -> str:
 
 
 def _members(tree: Any, side: Side, values: bool) -> Any:
-    # Replay walks every stored tree: a loop, because a call for each container costs as much as all else here.
+    # Replay walks every stored tree: in a loop, because a call for each container costs as much as all else here, and
+    # past the many that hold leaves only, which one look at all types tells.
     waiting: list[Any] = [tree]
     while waiting:
         holder = waiting.pop()
+        if _CONTAINERS.isdisjoint(map(type, holder.values() if type(holder) is dict else holder)):
+            continue
         for name, member in holder.items() if type(holder) is dict else enumerate(holder):
             if type(member) is dict:
                 if _OURS.isdisjoint(member):
@@ -233,6 +236,7 @@ _READERS: dict[frozenset[str], Callable[[dict[str, Any], Side, bool], Any]] = {
     frozenset({"$literal"}): _read_literal,
 }
 _OURS = frozenset({"$lines", "$json", "$number", "$text", "$base64", "$raw", "$literal"})
+_CONTAINERS = frozenset({dict, list})
 _STRINGS = frozenset({str})
 _OPENING = ("{", "[")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")

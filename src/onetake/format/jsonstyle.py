@@ -54,7 +54,10 @@ class Style:
         Args:
             tree: dict, list, str, int, finite float, bool, None and `Spelled`, of exactly these types.
         """
-        text = self._text(tree)
+        try:
+            text = self.fast(tree) if self.fast else self.spell_part(tree, 0)
+        except _HoldsSpelled:
+            text = self.spell_part(tree, 0)
         # These characters occur only inside strings, so the whole text may be searched.
         for char, escape in self.swaps:
             text = text.replace(char, escape)
@@ -63,14 +66,6 @@ class Style:
     def spell_part(self, value: Any, level: int) -> str:
         """Return a value as it stands *level* containers deep, without the flags that concern strings."""
         return self.write(value, "\n" + self.unit * level if self.unit else "")
-
-    def _text(self, tree: Any) -> str:
-        if self.fast is not None:
-            try:
-                return self.fast(tree)
-            except _HoldsSpelled:
-                pass
-        return self.spell_part(tree, 0)
 
 
 @cache

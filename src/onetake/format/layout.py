@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any
 
@@ -28,7 +30,7 @@ def print_tree(tree: Mapping[str, Any]) -> str:
         FormatError: A value is none of these, or nested too deep.
     """
     try:
-        return _print(tree, "", 0) + "\n"
+        return _print(_measure(tree), "", 0) + "\n"
     except RecursionError:
         raise FormatError("nested too deep for an entry") from None
 
@@ -41,44 +43,63 @@ def quote(text: str) -> str:
     return _UNSEEN.sub(lambda match: encode_basestring_ascii(match[0])[1:-1], quoted)
 
 
-def _print(value: Any, indent: str, used: int) -> str:
-    """Print *value*; *used* columns of its first line are taken already."""
-    if isinstance(value, str) or not isinstance(value, _CONTAINERS):
+@dataclass(slots=True)  # not frozen, which takes three times as long to make
+class _Measured:
+    """A container, its leaves printed, and how long it would be on one line."""
+
+    opening: str
+    closing: str
+    heads: list[str]
+    """What stands before each member: its name, in an object."""
+    members: list[str | _Measured]
+    length: int
+    needs: int
+    """Columns up to the end of its last leaf, with all brackets that close after it; 0 where it holds no leaf."""
+    only_numbers: bool
+
+
+def _measure(value: Any) -> str | _Measured:
+    """Print the leaves, once each, and measure what they stand in, from the inside out."""
+    if type(value) is str:
+        return quote(value)
+    if type(value) is not dict and type(value) is not list and not isinstance(value, _CONTAINERS):
         return _leaf(value)
-    if _only_numbers(value):
-        return "[" + ", ".join(map(_leaf, value)) + "]"
-    flat = _flat(value, WIDTH - used)
-    if flat is not None:
-        return flat
-    inner = indent + "  "
-    if isinstance(value, Mapping):
-        heads = [inner + _name(key) + ": " for key in value]
-        lines = [
-            head + _print(member, inner, len(head) + 1) for head, member in zip(heads, value.values(), strict=True)
-        ]
-        return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
-    return "[\n" + ",\n".join(inner + _print(member, inner, len(inner) + 1) for member in value) + f"\n{indent}]"
-
-
-def _flat(value: Any, room: int) -> str | None:
-    """Return *value* on one line, None where that takes more than *room* columns."""
-    if isinstance(value, str) or not isinstance(value, _CONTAINERS):
-        text = "" if isinstance(value, str) and len(value) >= room else _leaf(value)
-        return text if text and len(text) <= room else None
     if isinstance(value, Mapping):
         opening, closing, heads = "{", "}", [_name(key) + ": " for key in value]
-        members = list(value.values())
+        members = [_measure(member) for member in value.values()]
     else:
-        opening, closing, heads, members = "[", "]", [""] * len(value), list(value)
-    parts: list[str] = []
+        opening, closing, heads = "[", "]", [""] * len(value)
+        members = [_measure(member) for member in value]
+    length = needs = 0
     for head, member in zip(heads, members, strict=True):
-        room -= len(head) + 2
-        part = _flat(member, room)
-        if part is None:
-            return None
-        room -= len(part)
-        parts.append(head + part)
-    return opening + ", ".join(parts) + closing
+        length += len(head) + 2  # and a comma with its blank, or both brackets
+        if isinstance(member, str):
+            needs = length = length + len(member)
+        else:
+            needs = length + member.needs if member.needs else needs
+            length += member.length
+    return _Measured(opening, closing, heads, members, length or 2, needs, _only_numbers(value))
+
+
+def _print(value: str | _Measured, indent: str, used: int) -> str:
+    """Print what was measured; *used* columns of its first line are taken already."""
+    if isinstance(value, str):
+        return value
+    if value.only_numbers or not value.needs or value.needs <= WIDTH - used:
+        return _flat(value)
+    inner = indent + "  "
+    lines = [
+        inner + head + _print(member, inner, len(inner) + len(head) + 1)
+        for head, member in zip(value.heads, value.members, strict=True)
+    ]
+    return f"{value.opening}\n" + ",\n".join(lines) + f"\n{indent}{value.closing}"
+
+
+def _flat(value: str | _Measured) -> str:
+    if isinstance(value, str):
+        return value
+    parts = [head + _flat(member) for head, member in zip(value.heads, value.members, strict=True)]
+    return value.opening + ", ".join(parts) + value.closing
 
 
 def _leaf(value: Any) -> str:
@@ -95,6 +116,7 @@ def _leaf(value: Any) -> str:
     raise FormatError(f"{value!r} is no JSON value")
 
 
+@lru_cache(maxsize=1024)  # the same names in every entry
 def _name(key: Any) -> str:
     if not isinstance(key, str):
         raise FormatError(f"the key {key!r} of an object is no string")

@@ -111,6 +111,8 @@ class Keyer:
         Raises:
             FormatError: The rules are damaged, or of a version that this onetake does not know.
         """
+        if not spec:  # most entries; a keyer is dear to make
+            return _WITHOUT_RULES, None
         if unknown := spec.keys() - {*_LISTS, "today", "replace", "origins"}:
             raise FormatError(f"key rule {min(unknown)!r} is unknown: a newer onetake wrote it; update onetake")
         try:
@@ -138,6 +140,9 @@ class Keyer:
 @lru_cache(maxsize=64)  # a handful of words, asked for at every call
 def _method_text(method: str) -> str:
     return canonical.dumps(method.upper())
+
+
+_WITHOUT_RULES = Keyer()
 
 
 def _rules_from(spec: Mapping[str, Any]) -> KeyRules:

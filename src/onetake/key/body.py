@@ -8,7 +8,7 @@ from typing import Any
 from onetake.codings import undo
 from onetake.key import canonical, multipart
 from onetake.key.media import media_type
-from onetake.key.rules import BodyRules
+from onetake.key.rules import NO_RULES, BodyRules
 from onetake.key.url import pairs
 from onetake.strictjson import NotStrictError
 
@@ -45,7 +45,7 @@ def body_text(body: bytes, content_type: str, encoding: str, rules: BodyRules) -
 
 def _json(body: bytes, rules: BodyRules) -> str | None:
     try:
-        if not rules.touch_json:
+        if rules is NO_RULES:
             return f'{{"json":{canonical.rewrite(body)},"kind":"json"}}'
         value = canonical.loads(body)
     except NotStrictError:

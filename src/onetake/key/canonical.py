@@ -76,16 +76,16 @@ def rewrite(data: bytes) -> str:
     Raises:
         NotStrictError: As `loads` does.
     """
-    plain = is_plain(data)
+    plain, exact = is_plain(data), _has_long_run(data)
     begin = data[:_SHORT_TEXT]
     if begin.count(b"{") * _SPARSE > len(begin) and b'\\"' not in data:
         # To call Python for every object, to see no key repeated, takes as long as parsing it. Without such calls a
         # parser drops a repeated key in silence, but then its two quotes are missing in what is written; and all
         # quotes can be counted at once where none of them is an escaped one (`\u0022` becomes one, but is not plain).
-        written = dumps(_parsed(data, _LAX_EXACT if _has_long_run(data) else _LAX), plain)
+        written = dumps(_parsed(data, _LAX_EXACT if exact else _LAX), plain)
         if written.count('"') == data.count(b'"') and (plain or '\\"' not in written):
             return written
-    return dumps(loads(data), plain)
+    return dumps(_parsed(data, _EXACT if exact else _SHORT), plain)
 
 
 def _parsed(data: bytes, read: Callable[[str], Any]) -> Any:

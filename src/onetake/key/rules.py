@@ -30,11 +30,6 @@ class BodyRules:
     replaced: tuple[tuple[re.Pattern[str], str], ...] = ()
 
     @property
-    def touch_json(self) -> bool:
-        """True where any rule is in force."""
-        return bool(self.ignore or self.ids or self.touch_text)
-
-    @property
     def touch_text(self) -> bool:
         """True where a rule for strings is in force."""
         return bool(self.days or self.replaced)
@@ -76,6 +71,9 @@ class BodyRules:
         return root[0]
 
 
+NO_RULES = BodyRules()
+
+
 def places(value: Any, paths: tuple[Path, ...]) -> Iterator[tuple[Any, Any]]:
     """Yield each place that a path names once, as (the dict or list that holds it, its name or index).
 
@@ -101,7 +99,7 @@ def _names(value: Any, paths: tuple[Path, ...]) -> list[Any]:
 
 
 def compile_rules(rules: KeyRules) -> BodyRules:
-    """Check the rules for bodies. `days` stays empty: they are of the moment, not of the rule.
+    """Check the rules for bodies; without any, that is `NO_RULES`. `days` stays empty: they are of the moment.
 
     Raises:
         UsageError: A path, a pattern, a replacement or a volatile word is wrong; the message names it and says why.
@@ -109,11 +107,12 @@ def compile_rules(rules: KeyRules) -> BodyRules:
     for word in rules.volatile:
         if word != "today":
             raise UsageError(f"key.volatile: {word!r} is unknown; did you mean 'today'? It is the only one")
-    return BodyRules(
+    found = BodyRules(
         ignore=tuple(_path("ignore", text) for text in rules.ignore),
         ids=tuple(_path("ids", text) for text in rules.ids),
         replaced=tuple(_replacement(rule.pattern, rule.to) for rule in rules.replace),
     )
+    return NO_RULES if found == NO_RULES else found
 
 
 def _path(rule: str, text: str) -> Path:

@@ -144,7 +144,7 @@ def _names(folder: Path) -> list[str]:
 
 def _look(folder: Path) -> _Seen | None:
     try:
-        found = folder.stat()
+        found = os.stat(folder)  # noqa: PTH116 - asked for many times in each call; the method of a path is dearer
     except FileNotFoundError:
         return None
     return found.st_mtime_ns, found.st_ino

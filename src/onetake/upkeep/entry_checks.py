@@ -1,0 +1,149 @@
+"""What is wrong with one entry, whatever its contract says: its key, its name, its verdict, its answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import date
+from typing import Any
+
+from onetake import dialects, gate
+from onetake.dialects import Dialect
+from onetake.errors import FormatError, StoreError
+from onetake.key import RECIPE, Keyer
+from onetake.model import Entry, Mode
+from onetake.printable import one_line
+from onetake.scrub import SCRUB
+from onetake.stores.naming import entry_name, label
+from onetake.upkeep import mends
+from onetake.upkeep.findings import Code, Finding, finding
+from onetake.upkeep.holding import Held
+from onetake.writing import decoration
+
+_Keying = tuple[Keyer, tuple[date, ...] | None]
+_VERDICTS = ("good", "kept", "left", "reject")
+
+
+class Keyers:
+    """The keyers of entries; those under the same rules share one."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, _Keying] = {}
+
+    def of(self, rules: Mapping[str, Any]) -> _Keying:
+        """Return the keyer of an entry's rules, and the days to give to it.
+
+        Raises:
+            FormatError: The rules are damaged or unknown.
+        """
+        name = json.dumps(rules)
+        if name not in self._made:
+            self._made[name] = Keyer.from_spec(rules)
+        return self._made[name]
+
+
+def unreadable(held: Held) -> Finding:
+    """Say that a file cannot be read as an entry, and why."""
+    mend = mends.UPGRADE if "newer onetake" in held.why else mends.RESTORE
+    return finding(Code.BROKEN, held.path, f"unreadable entry: {held.why}", mend, held.broken_line)
+
+
+def key_fault(entry: Entry, keyers: Keyers) -> str:
+    """Say why the stored request does not give the stored key, under the entry's own recipe; empty where it does."""
+    spec = entry.key_spec
+    if (spec.recipe, spec.scrub) != (RECIPE, SCRUB):
+        under = one_line(f"keyed under recipe {spec.recipe!r}, scrubbed under {spec.scrub!r}", 120)
+        return f"{under}: a newer onetake wrote it, and this one cannot verify its key"
+    try:
+        keyer, days = keyers.of(spec.rules)
+    except FormatError as error:
+        return str(error)
+    gives = keyer.key(entry.request, days)
+    return "" if gives == entry.key else f"its request does not give the stored key; it gives {gives}"
+
+
+def check_key(held: Held, entry: Entry, keyers: Keyers) -> Iterator[Finding]:
+    """Verify the key: without it a replay refuses the entry."""
+    if why := key_fault(entry, keyers):
+        mend = mends.UPGRADE if "newer onetake" in why else mends.RESTORE
+        yield finding(Code.BROKEN, held.path, why, mend, held.line_of("key"))
+
+
+def check_name(held: Held, entry: Entry, taken: frozenset[str]) -> Iterator[Finding]:
+    """Compare a file's name with the entry in it, whose key has been verified.
+
+    Args:
+        held: The file.
+        entry: What is in it.
+        taken: The names of all files of its folder that hold entries.
+    """
+    if held.path.name == _usual_name(entry):
+        return
+    try:
+        right = entry_name(entry.key, entry.ordinal, decoration(entry))
+    except StoreError as error:
+        yield finding(Code.BROKEN, held.path, str(error), mends.RESTORE, held.line_of("ordinal"))
+        return
+    if held.path.name == right:
+        return
+    is_free = right not in taken
+    mend = f"rename it to {right}" if is_free else f"{right} is there too: keep one of them, and delete the other"
+    if held.slot == (entry.key[:16], entry.ordinal):
+        why = "its name has another decoration than an entry of this request has"
+        yield finding(Code.DECORATION, held.path, why, mend)
+    else:
+        why = f"its name is not that of the entry in it (key {entry.key}, ordinal {entry.ordinal}): no replay finds it"
+        yield finding(Code.MISNAMED, held.path, why, mend)
+
+
+def check_verdict(held: Held, entry: Entry) -> Iterator[Finding]:
+    """Say whether the verdict is one that the gate gives to an entry, and that a bad answer was kept on purpose."""
+    line = held.line_of("verdict")
+    kind, _, reason = entry.verdict.partition(":")
+    shown = repr(one_line(entry.verdict, 40))
+    if kind not in _VERDICTS or (kind == "good") is bool(reason):
+        yield finding(Code.BROKEN, held.path, f"the gate gives no verdict {shown}", mends.RESTORE, line)
+    elif kind == "reject":
+        why = f"its verdict is {shown}: a refused answer, which is never replayed, lies among the entries"
+        yield finding(Code.BROKEN, held.path, why, mends.record_missing(entry), line)
+    elif kind == "kept":
+        why = f"its verdict is {shown}: a bad answer that was kept on purpose, and replays where that kind is kept"
+        again = mends.record_again(entry, Mode.ALL)
+        yield finding(Code.KEPT, held.path, why, f"nothing, where such an answer is meant; else {again}", line)
+
+
+def check_answer(held: Held, entry: Entry) -> Iterator[Finding]:
+    """Compare the stored answer with what the entry's dialect reads in the stored response."""
+    if entry.dialect is None and entry.answer is None:
+        return
+    line = held.line_of("answer")
+    dialect = _dialect(entry.dialect or "")
+    if dialect is None:
+        why = f"its dialect {one_line(str(entry.dialect), 60)!r} is not known here: its answer cannot be verified"
+        mend = "upgrade onetake, or install the package that has this dialect"
+        yield finding(Code.UNCHECKED, held.path, why, mend, held.line_of("dialect"))
+        return
+    content = gate.content_of(entry.response)
+    if content is None:
+        why = "its response has a content-encoding that cannot be undone here: its answer cannot be verified"
+        yield finding(Code.UNCHECKED, held.path, why, "install onetake[brotli] or onetake[zstd]", line)
+    elif repr(dialect.read(entry.request, content).answer) != repr(entry.answer):  # == takes 1 for True
+        why = f"its answer is not what {entry.dialect} reads in its response: one of the two was changed"
+        yield finding(Code.BROKEN, held.path, why, mends.RESTORE, line)
+
+
+def _usual_name(entry: Entry) -> str:
+    """Return the name of nearly every entry, at less than the cost of the true one; empty where there is none."""
+    request = entry.request
+    dialect = dialects.find(request.method, request.url)
+    if dialect is None or entry.key_spec.rules:
+        return ""
+    try:
+        return entry_name(entry.key, entry.ordinal, label(dialect.operation, dialect.model_asked(request) or ""))
+    except StoreError:
+        return ""
+
+
+def _dialect(said: str) -> Dialect | None:
+    """Return the dialect of a name and version: `openai-chat/1`."""
+    return next((one for one in dialects.known() if f"{one.name}/{one.version}" == said), None)

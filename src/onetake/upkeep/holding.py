@@ -1,0 +1,118 @@
+"""One cassette as it lies on disk: every file that is named as an entry or holds one, and what is in it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from onetake.cassette_files import Listed
+from onetake.errors import FormatError, StoreError
+from onetake.format import load_entry
+from onetake.model import Entry
+from onetake.stores import files
+from onetake.stores.directory import DirectoryStore
+from onetake.stores.naming import SIDE_FOLDERS, Slot, parse_name
+
+_ENTRY_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{\s*\"onetake\"\s*:\s*\d")
+_HEX = re.compile(rb"[0-9a-f]{64}")
+_LINE = re.compile(r"\bline (\d{1,9})\b")
+_HEAD = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """One file of a cassette, read.
+
+    Args:
+        path: The file.
+        slot: What its name says; None for a file whose name is none of an entry.
+        data: Its bytes; empty where they cannot be read.
+        entry: What is in it; None where that cannot be read.
+        why: What keeps it from being read; else empty.
+    """
+
+    path: Path
+    slot: Slot | None
+    data: bytes
+    entry: Entry | None
+    why: str = ""
+
+    def line_of(self, field: str) -> int:
+        """Return the line of a field at the top of the entry, 1 where there is none."""
+        found = re.search(rb'^  "%s":' % field.encode(), self.data, re.MULTILINE)
+        return self.data.count(b"\n", 0, found.start()) + 1 if found else 1
+
+    @property
+    def broken_line(self) -> int:
+        """The line that the reason names, 1 where it names none."""
+        found = _LINE.search(self.why)
+        return int(found[1]) if found else 1
+
+
+class Holding:
+    """A folder that holds entries, or sidecars of entries.
+
+    Args:
+        folder: Its path, as it is reached from where the search started.
+        paths: Its files that are named as entries, or begin as entries do.
+    """
+
+    def __init__(self, folder: Path, paths: tuple[Path, ...]) -> None:
+        self.folder = folder
+        self.paths = paths
+        self.store = DirectoryStore(folder)
+
+    def read(self) -> Iterator[Held]:
+        """Read one file after the other; what cannot be read does not stop the rest."""
+        return map(self._held, self.paths)
+
+    @cached_property
+    def sides(self) -> tuple[str, ...]:
+        """The sidecars that lie here, sorted: `_raw/<64 hex>.<ext>`, `_schemas/<64 hex>.json`.
+
+        Raises:
+            StoreError: They cannot be listed; their folder is a link, say.
+        """
+        return tuple(sorted(self.store.side_names()))
+
+    def _held(self, path: Path) -> Held:
+        slot, data = parse_name(path.name), b""
+        try:
+            data = files.read(path) or b""
+            return Held(path, slot, data, load_entry(data, self.store.get_side))
+        except OSError as error:
+            return Held(path, slot, data, None, f"cannot be read: {error.strerror or error}")
+        except (FormatError, StoreError) as error:
+            return Held(path, slot, data, None, str(error))
+
+
+def holding_of(listed: Listed) -> Holding | None:
+    """Return what a listed folder holds; None where that is nothing of ours."""
+    jsons = [name for name in listed.names if name.endswith(".json") and not name.startswith(".")]
+    paths = [listed.folder / name for name in jsons]
+    own = tuple(path for path in paths if parse_name(path.name) or begins_as_entry(path))
+    found = Holding(listed.folder, own)
+    if own or (not set(SIDE_FOLDERS).isdisjoint(listed.folders) and found.sides):
+        return found
+    return None
+
+
+def begins_as_entry(path: Path) -> bool:
+    """Tell whether a file begins as the file of an entry does; False for one that cannot be read."""
+    if path.is_symlink() or not path.is_file():  # a pipe would hold its reader
+        return False
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    with open(descriptor, "rb", buffering=0) as file:
+        return _ENTRY_START.match(file.read(_HEAD)) is not None
+
+
+def digests_in(data: bytes) -> set[str]:
+    """Return every digest that an entry's file names, also where the file is too damaged to be read as one."""
+    return {found.decode() for found in _HEX.findall(data)}

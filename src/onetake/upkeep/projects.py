@@ -1,0 +1,169 @@
+"""The settings that count for stored entries, and the contracts of today that they declare."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from pathlib import Path
+
+from onetake.contract import Contract, as_contracts, names_type, stored_contract
+from onetake.contract.watch import watch_digest
+from onetake.errors import UsageError
+from onetake.model import Repeats
+from onetake.printable import one_line
+from onetake.scrub import Scrubber
+from onetake.settings import ContractSettings, Settings, load_settings
+from onetake.settings_files import nearest_file
+
+_SETTINGS_FILES = ("onetake.toml", "pyproject.toml")
+
+
+class Project:
+    """One settings file, and what it means for the entries below it.
+
+    Args:
+        settings: What it says.
+        file: The file itself; None where there is none, and the defaults hold.
+        importing: True imports the types that it declares contracts by.
+    """
+
+    def __init__(self, settings: Settings, file: Path | None, *, importing: bool) -> None:
+        self.settings = settings
+        self.file = file
+        self._importing = importing
+        self._contracts: dict[str, Contract | None] = {}
+        self._watched: dict[str, str | None] = {}
+        self._scrubbers: dict[tuple[str, ...], Scrubber] = {}
+
+    @property
+    def means_one_answer(self) -> bool | None:
+        """True where the settings give all identical requests one answer, False where not, None where they do not say."""
+        repeats = self.settings.repeats
+        return None if repeats is None else repeats is Repeats.SAME
+
+    def declared(self, name: str) -> ContractSettings | None:
+        """Return what the settings say of a contract, None where they do not declare it."""
+        return self.settings.contracts.get(name)
+
+    def needs_import(self, declared: ContractSettings) -> bool:
+        """Tell whether only importing would give a contract, and nothing is imported."""
+        return names_type(declared.schema) and not self._importing
+
+    def contract(self, declared: ContractSettings) -> Contract | None:
+        """Return a declared contract of today; None where only importing would give it, and nothing is imported.
+
+        Raises:
+            UsageError: It is wrong, or cannot be imported.
+        """
+        name = declared.name
+        if name not in self._contracts:
+            self._contracts[name] = None if self.needs_import(declared) else self._made(name)
+        return self._contracts[name]
+
+    def watch(self, declared: ContractSettings) -> str | None:
+        """Return the digest that the files of a contract have today; None where it watches none.
+
+        Raises:
+            UsageError: A watched path names no file.
+        """
+        name = declared.name
+        if name not in self._watched:
+            self._watched[name] = watch_digest(declared.watch, self.settings.root)
+        return self._watched[name]
+
+    def scrubber(self, headers: tuple[str, ...]) -> Scrubber:
+        """Return the project's scrubber.
+
+        Args:
+            headers: Request headers that an entry's own key rules count, and which are therefore kept.
+        """
+        if headers not in self._scrubbers:
+            keyed = (*self.settings.key.headers, *headers)
+            self._scrubbers[headers] = Scrubber(self.settings.scrub, key_headers=keyed)
+        return self._scrubbers[headers]
+
+    def place(self, declared: ContractSettings) -> tuple[Path, int]:
+        """Return the file that a contract's schema is read in, and the line: of the settings where that is a type."""
+        if not names_type(declared.schema) or self.file is None:
+            return self.settings.root / declared.schema, 1
+        lines = self.file.read_text(encoding="utf-8-sig", errors="replace").splitlines()
+        said = (number for number, line in enumerate(lines, 1) if declared.schema in line)
+        return self.file, next(said, 1)
+
+    def _made(self, name: str) -> Contract:
+        try:
+            (contract,) = as_contracts(name, root=self.settings.root, declared=self.settings.contracts)
+        except UsageError:
+            raise
+        except Exception as error:
+            # A module of the project may raise anything while it is imported.
+            why = one_line(f"{type(error).__name__}: {error}", 300)
+            raise UsageError(f"contract {name!r}: {self.settings.contracts[name].schema} broke: {why}") from error
+        return contract
+
+
+class Projects:
+    """The project of each folder: of the settings file nearest above it, each read once.
+
+    Args:
+        start: Where the defaults hold for what lies under no settings file.
+        importing: As for `Project`.
+    """
+
+    def __init__(self, start: Path, *, importing: bool) -> None:
+        self._start = start.absolute()
+        self._importing = importing
+        self._of: dict[Path, Project] = {}
+        self._by_file: dict[Path | None, Project] = {}
+
+    def __iter__(self) -> Iterator[Project]:
+        return iter(self._by_file.values())
+
+    def of(self, folder: Path) -> Project:
+        """Return the project that counts for an absolute folder.
+
+        Raises:
+            UsageError: Its settings are wrong.
+        """
+        if folder not in self._of:
+            is_own = any((folder / name).is_file() for name in _SETTINGS_FILES)
+            is_top = folder.parent == folder
+            self._of[folder] = self._read(folder) if is_own or is_top else self.of(folder.parent)
+        return self._of[folder]
+
+    def _read(self, folder: Path) -> Project:
+        found = nearest_file(folder)
+        file = found.path if found else None
+        if file not in self._by_file:
+            settings = load_settings(folder) if file else Settings(root=self._start)
+            self._by_file[file] = Project(settings, file, importing=self._importing)
+        return self._by_file[file]
+
+
+class Schemas:
+    """The contracts that stored schemas make, each compiled once for all cassettes that hold it."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, Contract] = {}
+
+    def contract(self, digest: str, data: bytes, name: str) -> Contract:
+        """Return the contract of a stored schema.
+
+        Args:
+            digest: The digest that its file's name says.
+            data: The file's bytes; they are read only where no cassette had this digest before.
+            name: What to call it.
+
+        Raises:
+            FormatError: The file holds no schema, or another one.
+        """
+        if digest not in self._read:
+            self._read[digest] = stored_contract(data, digest, name)
+        return self._read[digest]
+
+
+def aimed(contract: Contract, on: str) -> Contract:
+    """Return a contract that judges other answers: `text`, `tool:NAME` or `schema:NAME`; compiled once all the same."""
+    other = copy.copy(contract)
+    other.on = on
+    return other
