@@ -36,7 +36,7 @@ def _parts(folder: Path, asked: argparse.Namespace) -> dict[str, Callable[[], li
     return {
         "replay": lambda: replay.measure(folder, calls=calls, count=count, entries=asked.entries),
         "key": lambda: keys.measure(calls=calls, count=count),
-        "import": lambda: imports.measure(count=3 * count),
+        "import": lambda: imports.measure(count=count),
         "recording": lambda: recording.measure(folder, calls=calls, count=count),
     }
 
@@ -45,8 +45,8 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure onetake beside its peers.")
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], metavar="part", help=f"{', '.join(PARTS)}; all")
     parser.add_argument("--entries", type=int, help="replay: only cassettes of so many entries")
-    parser.add_argument("--calls", type=int, default=250, help="calls a figure, at least (250)")
-    parser.add_argument("--rounds", type=int, default=5, help="rounds in which the calls are made (5)")
+    parser.add_argument("--calls", type=int, default=750, help="calls a figure, at least (750)")
+    parser.add_argument("--rounds", type=int, default=15, help="rounds in which the calls are made (15)")
     parser.add_argument("--folder", help="where cassettes are written; the system's temporary folder")
     parser.add_argument("--results", type=Path, default=Path(__file__).with_name("results.json"))
     return parser.parse_args()

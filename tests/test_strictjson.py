@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from onetake.strictjson import NotStrictError, loads
+from onetake.strictjson import NotStrictError, loads, one_value_reader
 
 
 def test_plain_values_come_back():
@@ -25,3 +27,20 @@ def test_br_032_duplicate_keys_are_refused_at_any_depth(text):
 def test_what_is_no_json_is_one_kind_of_error(data):
     with pytest.raises(NotStrictError):
         loads(data)
+
+
+READ = one_value_reader(json.JSONDecoder())
+
+
+@pytest.mark.parametrize("text", ['{"a": [1]}', '[]\n', "{}\r\n", " 1", "1 \n\t", "\n\n[2]\n\n"])
+def test_a_reader_takes_white_space_around_the_value(text):
+    assert READ(text) == json.loads(text)
+
+
+@pytest.mark.parametrize("text", ["", " ", "{", "[1]x", "[1]\n[2]", "[1]\x0b", "nul"])
+def test_a_reader_says_what_the_decoder_says_of_what_is_no_value(text):
+    with pytest.raises(json.JSONDecodeError) as said:
+        READ(text)
+    with pytest.raises(json.JSONDecodeError) as expected:
+        json.loads(text)
+    assert str(said.value) == str(expected.value)

@@ -31,6 +31,13 @@ def test_one_line_may_take_a_hundred_columns_with_its_comma(length, lines):
     assert lines > 1 or max(map(len, text.split("\n")[:2])) == WIDTH
 
 
+@pytest.mark.parametrize(("length", "lines"), [(0, 1), (1, 4)])
+def test_an_empty_container_at_the_end_of_a_line_does_not_count(length, lines):
+    filler = "x" * (WIDTH - len('  "a": [""],') + length)
+    text = print_tree({"a": [filler, []], "b": "z" * 100})
+    assert text[: text.index('  "b"')].count("\n") - 1 == lines
+
+
 def test_only_numbers_are_one_line_however_long():
     numbers = [0.123456789] * 60
     assert print_tree({"n": numbers}).split("\n")[1] == '  "n": [' + ", ".join(["0.123456789"] * 60) + "]"

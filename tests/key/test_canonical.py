@@ -16,6 +16,7 @@ from onetake.key.canonical import (
     loads,
     number,
     read_back,
+    rewrite,
 )
 from onetake.strictjson import NotStrictError
 
@@ -181,3 +182,43 @@ def test_numbers_are_read_back_as_plain_data():
     back = read_back(text("[1e50,2,0.5,1e2]"))
     assert back == ["1e50", 2, 0.5, 100]
     assert [type(item) for item in back] == [ExactNumber, int, float, int]
+
+
+MANY = b'{"a":1,"b":[{"c":"d"},{"c":"e"},{"f":"\\n"}],"g":{"h":{}}}'
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        MANY,
+        MANY.replace(b'"d"', b'"\\u0022"'),
+        MANY.replace(b'"d"', b'"\\""'),
+        MANY.replace(b'"d"', b'"\\\\"'),
+        MANY.replace(b'"d"', '"é"'.encode()),
+        MANY.replace(b"1", b"1" * 60),
+        MANY.replace(b"1", b"1e400"),
+        b" " + MANY + b" \n",
+        b"[" + MANY + b",{}" * 20_000 + b"]",
+    ],
+)
+def test_a_text_of_many_small_objects_is_rewritten_as_any_other(data):
+    assert rewrite(data) == text(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        MANY.replace(b'"b"', b'"a"'),
+        MANY.replace(b'"h":{}', b'"h":{},"h":{}'),
+        # Two quotes go with the name that is repeated, and two come with the escapes.
+        MANY.replace(b'"b"', b'"a"').replace(b'"d"', b'"\\u0022\\u0022"'),
+        b"[" + MANY + b',{"a":1,"a":1}' * 5000 + b"]",
+        MANY + b"x",
+        b"[" * 201 + b"]" * 201,
+        b'{"a":' * 300 + b"1" + b"}" * 300,
+        b'[{"a":NaN}]',
+    ],
+)
+def test_what_is_no_strict_json_is_not_rewritten(data):
+    with pytest.raises(NotStrictError):
+        rewrite(data)

@@ -180,6 +180,7 @@ def test_br_147_a_re_recording_that_is_killed_half_way_leaves_the_old_entries_an
     assert {name: project.read(name) for name in project.files("cassettes")} == before
     assert project.pytest().code == 0
     assert provider.count == 3
+    assert {name: project.read(name) for name in project.files("cassettes")} == before
     done = project.pytest("--record-mode=new_episodes")
     assert "1 answered from an earlier run of this test, which failed" in done.out
     assert provider.count == 3

@@ -169,7 +169,7 @@ def edit(project, name, old, new):
 def told(done, test):
     """Return what a run says of one failing test."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", done.out)
-    found = re.search(rf"^_+ {re.escape(test)} _+$(.*?)(?=^_+ |^=+ )", plain, re.S | re.M)
+    found = re.search(rf"^__+ {re.escape(test)} _+$(.*?)(?=^__+ |^==+ )", plain, re.S | re.M)
     assert found, plain
     return found[1]
 

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from onetake.cli import output
+from onetake.cli.check import check
 from onetake.cli.demo import demo
 from onetake.cli.diff import diff
 from onetake.cli.exits import Exit, code_of
@@ -121,7 +122,7 @@ def commands(context: click.Context) -> None:
         context.exit(Exit.USAGE)
 
 
-for _command in (init, run, demo, list_, show, diff):
+for _command in (init, run, demo, list_, show, diff, check):
     commands.add_command(_command)
 
 

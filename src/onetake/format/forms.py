@@ -83,9 +83,11 @@ def unfold(value: Any, side: Side, *, values: bool = False) -> Any:
     Raises:
         FormatError: A form is malformed, or a sidecar missing or damaged.
     """
-    if type(value) is dict and not _OURS.isdisjoint(value):
-        return _read_form(value, side, values)
-    return _members(value, side, values) if type(value) is dict or type(value) is list else value
+    if type(value) is dict:
+        return _read_form(value, side, values) if not _OURS.isdisjoint(value) else _members(value, side, values)
+    if type(value) is list:
+        return _items(value, side, values)
+    return value
 
 
 def read_json(form: dict[str, Any], side: Side) -> bytes:
@@ -171,23 +173,29 @@ def _to_base64(data: bytes, url: bool) -> str:
     return (urlsafe_b64encode(data) if url else binascii.b2a_base64(data, newline=False)).decode()
 
 
-def _members(tree: Any, side: Side, values: bool) -> Any:
-    # Replay walks every stored tree: in a loop, because a call for each container costs as much as all else here, and
-    # past the many that hold leaves only, which one look at all types tells.
-    waiting: list[Any] = [tree]
-    while waiting:
-        holder = waiting.pop()
-        if _CONTAINERS.isdisjoint(map(type, holder.values() if type(holder) is dict else holder)):
-            continue
-        for name, member in holder.items() if type(holder) is dict else enumerate(holder):
-            if type(member) is dict:
-                if _OURS.isdisjoint(member):
-                    waiting.append(member)
-                else:
-                    holder[name] = _read_form(member, side, values)
-            elif type(member) is list:
-                waiting.append(member)
-    return tree
+def _members(value: dict[str, Any], side: Side, values: bool) -> dict[str, Any]:
+    # Replay walks every stored tree through these two: they look at leaves without a call.
+    for key, member in value.items():
+        if type(member) is dict:
+            if not _OURS.isdisjoint(member):
+                value[key] = _read_form(member, side, values)
+            else:
+                _members(member, side, values)
+        elif type(member) is list:
+            _items(member, side, values)
+    return value
+
+
+def _items(value: list[Any], side: Side, values: bool) -> list[Any]:
+    for index, member in enumerate(value):
+        if type(member) is dict:
+            if not _OURS.isdisjoint(member):
+                value[index] = _read_form(member, side, values)
+            else:
+                _members(member, side, values)
+        elif type(member) is list:
+            _items(member, side, values)
+    return value
 
 
 def _read_form(form: dict[str, Any], side: Side, values: bool) -> Any:
@@ -236,7 +244,6 @@ _READERS: dict[frozenset[str], Callable[[dict[str, Any], Side, bool], Any]] = {
     frozenset({"$literal"}): _read_literal,
 }
 _OURS = frozenset({"$lines", "$json", "$number", "$text", "$base64", "$raw", "$literal"})
-_CONTAINERS = frozenset({dict, list})
 _STRINGS = frozenset({str})
 _OPENING = ("{", "[")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")

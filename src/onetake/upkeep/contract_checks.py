@@ -23,11 +23,11 @@ _MOST = 5
 
 
 class ContractChecks:
-    """Judges stored answers. Keeps the loose lines of every contract that it judged by, for `loose`."""
+    """Judges stored answers, and remembers by which stored schemas, for `loose`."""
 
     def __init__(self, schemas: Schemas) -> None:
         self._schemas = schemas
-        self._loose: dict[tuple[Path, str], Contract] = {}
+        self._stored: dict[str, tuple[Path, Contract]] = {}
 
     def check(self, held: Held, entry: Entry, project: Project, holding: Holding) -> Iterator[Finding]:
         """Judge a good entry: whether replay would still serve it, and whether anything judged it."""
@@ -46,7 +46,7 @@ class ContractChecks:
         if stands is not Standing.GOOD:
             yield _standing_badly(held, entry, stands, judged, version)
         elif stored:
-            yield from _unjudged(held, stored, declared, judged, contracts)
+            yield from _unjudged(held, stored, declared, judged, contracts, holding)
 
     def loose(self, projects: Iterator[Project]) -> Iterator[Finding]:
         """Name what the contracts still let pass, and which of them could not be read without an import."""
@@ -58,7 +58,7 @@ class ContractChecks:
                     yield from _loose(path, line, contract)
                 else:
                     yield _not_imported(path, line, declared)
-        for (path, _), contract in self._loose.items():
+        for path, contract in self._stored.values():
             yield from _loose(path, 1, contract)
 
     def _contracts(
@@ -75,5 +75,81 @@ class ContractChecks:
             return ()  # the file has a finding of its own
         if kept is None:
             return ()
-        self._loose.setdefault((project.settings.root, stored.schema), kept)
+        self._stored.setdefault(stored.schema, (holding.folder / name, kept))
         return tuple(aimed(kept, on) for on in ((declared.on,) if declared else _selectors(entry)))
+
+
+def _selectors(entry: Entry) -> tuple[str, ...]:
+    """Return what a contract that is declared nowhere may have judged of an answer: its text, or a tool's calls."""
+    choices = entry.answer.choices if entry.answer else ()
+    tools = dict.fromkeys(f"tool:{call.name}" for choice in choices for call in choice.tool_calls)
+    return (*(["text"] if any(not choice.tool_calls for choice in choices) else []), *tools)
+
+
+def _judge(entry: Entry, contracts: tuple[Contract, ...], root: Path) -> Judgement:
+    """Return the first judgement that has nothing against the answer, or the first of all."""
+    found = [gate.judge(entry.request, entry.response, (), root=root)] if not contracts else []
+    for contract in contracts:
+        judged = gate.judge(entry.request, entry.response, (contract,), root=root)
+        if judged.kind is Kind.GOOD and not judged.unjudged:
+            return judged
+        found.append(judged)
+    return found[0]
+
+
+def _standing_badly(held: Held, entry: Entry, stands: Standing, judged: Judgement, version: int | None) -> Finding:
+    stored = entry.contract
+    name = repr(one_line(stored.name, 80)) if stored else ""
+    line = held.line_of("contract" if stored else "answer")
+    again = mends.record_again(entry, Mode.NEW_EPISODES)
+    if stored and stands is Standing.BUMPED:
+        why = f"it was recorded under {name} schema_version {stored.schema_version}, which is {version} today"
+        return finding(Code.SCHEMA_BUMPED, held.path, why, again, line)
+    if stored and stands is Standing.PREDATES:
+        what = "have changed since it was recorded" if stored.watch else "were not watched when it was recorded"
+        look = f"look at it: {mends.show(held.path)}"
+        mend = f"{look}; or record it again: {mends.record_again(entry, Mode.ALL)}"
+        return finding(Code.PREDATES_PARSER, held.path, f"the files that {name} watches {what}", mend, line)
+    told = judged.violations[:_MOST]
+    more = len(judged.violations) - len(told)
+    lines = [one_line(str(violation), 300) for violation in told] + ([f"and {more} more"] if more else [])
+    whose = f"contract {name}" if stored else "what its own request or content-type promises"
+    why = "\n".join([f"its answer breaks {whose} ({judged.reason})", *lines])
+    return finding(Code.BREAKS_CONTRACT, held.path, why, again, held.line_of("answer"))
+
+
+def _unjudged(
+    held: Held,
+    stored: ContractRef,
+    declared: ContractSettings | None,
+    judged: Judgement,
+    contracts: tuple[Contract, ...],
+    holding: Holding,
+) -> Iterator[Finding]:
+    """Say that nothing judged an answer that a contract judged when it was recorded."""
+    name = repr(one_line(stored.name, 80))
+    if not contracts and f"_schemas/{stored.schema}.json" not in holding.sides:
+        why = f"nothing judges its answer: {name} cannot be read, and its schema does not lie beside the entry"
+        mend = "declare the contract under [tool.onetake.contracts], or restore the schema from version control"
+        yield finding(Code.UNCHECKED, held.path, why, mend, held.line_of("contract"))
+    elif contracts and judged.unjudged:
+        on = f" (on = {declared.on!r})" if declared else ""
+        why = f"nothing judges its answer: contract {name} does not select it today{on}"
+        yield finding(
+            Code.UNCHECKED, held.path, why, "look at `on` of the contract in the settings", held.line_of("contract")
+        )
+
+
+def _loose(path: Path, line: int, contract: Contract) -> Iterator[Finding]:
+    for said in contract.lint():
+        why = f"contract {contract.name!r} is loose: {said}"
+        mend = "say in the schema what may stand there; an answer recorded meanwhile may hold anything"
+        yield finding(Code.LOOSE_CONTRACT, path, why, mend, line)
+
+
+def _not_imported(path: Path, line: int, declared: ContractSettings) -> Finding:
+    why = (
+        f"contract {declared.name!r} is the type {declared.schema}, which was not imported: answers are judged by the"
+        " schemas that lie beside the entries, as the type was when they were recorded"
+    )
+    return finding(Code.NOT_IMPORTED, path, why, "onetake check --import judges by the type itself", line)

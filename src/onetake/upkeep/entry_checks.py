@@ -98,25 +98,24 @@ def check_name(held: Held, entry: Entry, taken: frozenset[str]) -> Iterator[Find
 
 def check_verdict(held: Held, entry: Entry) -> Iterator[Finding]:
     """Say whether the verdict is one that the gate gives to an entry, and that a bad answer was kept on purpose."""
-    line = held.line_of("verdict")
     kind, _, reason = entry.verdict.partition(":")
     shown = repr(one_line(entry.verdict, 40))
     if kind not in _VERDICTS or (kind == "good") is bool(reason):
-        yield finding(Code.BROKEN, held.path, f"the gate gives no verdict {shown}", mends.RESTORE, line)
+        why = f"the gate gives no verdict {shown}"
+        yield finding(Code.BROKEN, held.path, why, mends.RESTORE, held.line_of("verdict"))
     elif kind == "reject":
         why = f"its verdict is {shown}: a refused answer, which is never replayed, lies among the entries"
-        yield finding(Code.BROKEN, held.path, why, mends.record_missing(entry), line)
+        yield finding(Code.BROKEN, held.path, why, mends.record_missing(entry), held.line_of("verdict"))
     elif kind == "kept":
         why = f"its verdict is {shown}: a bad answer that was kept on purpose, and replays where that kind is kept"
-        again = mends.record_again(entry, Mode.ALL)
-        yield finding(Code.KEPT, held.path, why, f"nothing, where such an answer is meant; else {again}", line)
+        mend = f"nothing, where such an answer is meant; else {mends.record_again(entry, Mode.ALL)}"
+        yield finding(Code.KEPT, held.path, why, mend, held.line_of("verdict"))
 
 
 def check_answer(held: Held, entry: Entry) -> Iterator[Finding]:
     """Compare the stored answer with what the entry's dialect reads in the stored response."""
     if entry.dialect is None and entry.answer is None:
         return
-    line = held.line_of("answer")
     dialect = _dialect(entry.dialect or "")
     if dialect is None:
         why = f"its dialect {one_line(str(entry.dialect), 60)!r} is not known here: its answer cannot be verified"
@@ -126,10 +125,12 @@ def check_answer(held: Held, entry: Entry) -> Iterator[Finding]:
     content = gate.content_of(entry.response)
     if content is None:
         why = "its response has a content-encoding that cannot be undone here: its answer cannot be verified"
-        yield finding(Code.UNCHECKED, held.path, why, "install onetake[brotli] or onetake[zstd]", line)
+        yield finding(
+            Code.UNCHECKED, held.path, why, "install onetake[brotli] or onetake[zstd]", held.line_of("answer")
+        )
     elif repr(dialect.read(entry.request, content).answer) != repr(entry.answer):  # == takes 1 for True
         why = f"its answer is not what {entry.dialect} reads in its response: one of the two was changed"
-        yield finding(Code.BROKEN, held.path, why, mends.RESTORE, line)
+        yield finding(Code.BROKEN, held.path, why, mends.RESTORE, held.line_of("answer"))
 
 
 def _usual_name(entry: Entry) -> str:

@@ -24,7 +24,7 @@ class Code(StrEnum):
     """What kind of finding it is; what `status` advises has the same name there."""
 
     BROKEN = "broken"
-    SECRET = "secret"  # noqa: S105 - a word, no password
+    SECRET = "secret"
     SCHEMA_BUMPED = "schema-bumped"
     BREAKS_CONTRACT = "breaks-contract"
     PREDATES_PARSER = "predates-parser"

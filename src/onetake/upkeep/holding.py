@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -70,14 +69,22 @@ class Holding:
         """Read one file after the other; what cannot be read does not stop the rest."""
         return map(self._held, self.paths)
 
-    @cached_property
+    @property
     def sides(self) -> tuple[str, ...]:
-        """The sidecars that lie here, sorted: `_raw/<64 hex>.<ext>`, `_schemas/<64 hex>.json`.
+        """The sidecars that lie here, sorted: `_raw/<64 hex>.<ext>`, `_schemas/<64 hex>.json`."""
+        return self._listed[0]
 
-        Raises:
-            StoreError: They cannot be listed; their folder is a link, say.
-        """
-        return tuple(sorted(self.store.side_names()))
+    @property
+    def unlisted(self) -> str:
+        """What kept the sidecars from being listed: their folder is a link, say; else empty."""
+        return self._listed[1]
+
+    @cached_property
+    def _listed(self) -> tuple[tuple[str, ...], str]:
+        try:
+            return tuple(sorted(self.store.side_names())), ""
+        except StoreError as error:
+            return (), str(error)
 
     def _held(self, path: Path) -> Held:
         slot, data = parse_name(path.name), b""
@@ -96,7 +103,7 @@ def holding_of(listed: Listed) -> Holding | None:
     paths = [listed.folder / name for name in jsons]
     own = tuple(path for path in paths if parse_name(path.name) or begins_as_entry(path))
     found = Holding(listed.folder, own)
-    if own or (not set(SIDE_FOLDERS).isdisjoint(listed.folders) and found.sides):
+    if own or (not set(SIDE_FOLDERS).isdisjoint(listed.folders) and (found.sides or found.unlisted)):
         return found
     return None
 
@@ -106,11 +113,10 @@ def begins_as_entry(path: Path) -> bool:
     if path.is_symlink() or not path.is_file():  # a pipe would hold its reader
         return False
     try:
-        descriptor = os.open(path, os.O_RDONLY)
+        with path.open("rb", buffering=0) as file:
+            return _ENTRY_START.match(file.read(_HEAD)) is not None
     except OSError:
         return False
-    with open(descriptor, "rb", buffering=0) as file:
-        return _ENTRY_START.match(file.read(_HEAD)) is not None
 
 
 def digests_in(data: bytes) -> set[str]:

@@ -37,7 +37,7 @@ class Project:
 
     @property
     def means_one_answer(self) -> bool | None:
-        """True where the settings give all identical requests one answer, False where not, None where they do not say."""
+        """Whether all identical requests get one answer by the settings; None where those do not say."""
         repeats = self.settings.repeats
         return None if repeats is None else repeats is Repeats.SAME
 
@@ -144,22 +144,22 @@ class Schemas:
     """The contracts that stored schemas make, each compiled once for all cassettes that hold it."""
 
     def __init__(self) -> None:
-        self._read: dict[str, Contract] = {}
+        self._read: dict[tuple[str, bytes], Contract] = {}
 
     def contract(self, digest: str, data: bytes, name: str) -> Contract:
         """Return the contract of a stored schema.
 
         Args:
             digest: The digest that its file's name says.
-            data: The file's bytes; they are read only where no cassette had this digest before.
+            data: The file's bytes; what another cassette holds too is compiled once.
             name: What to call it.
 
         Raises:
             FormatError: The file holds no schema, or another one.
         """
-        if digest not in self._read:
-            self._read[digest] = stored_contract(data, digest, name)
-        return self._read[digest]
+        if (digest, data) not in self._read:
+            self._read[digest, data] = stored_contract(data, digest, name)
+        return self._read[digest, data]
 
 
 def aimed(contract: Contract, on: str) -> Contract:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from onetake.model import Entry
 from onetake.scrub import Scrubber
 from onetake.scrub.scanning import scan
 from onetake.upkeep.findings import Code, Finding, finding
+from onetake.upkeep.holding import Held
 
 _MEND = (
     "revoke it where it was issued, for it may be in the history of version control; then delete the file and record"
@@ -18,38 +19,42 @@ _MEND = (
 
 
 def in_file(path: Path, data: bytes) -> Iterator[Finding]:
-    """Look through the bytes of a file: an entry, a sidecar, or what is left of one."""
+    """Look through the bytes of a file: a sidecar, or what is left of an entry."""
     for found in scan(data):
         yield _secret(path, found.kind, found.where, found.line or 1)
 
 
-def in_entry(path: Path, entry: Entry, scrubber: Scrubber) -> Iterator[Finding]:
-    """Look for what does not show in the bytes of an entry's file.
+def in_entry(held: Held, entry: Entry, scrubber: Scrubber, *, verified: bool) -> Iterator[Finding]:
+    """Look through an entry that can be read.
 
-    A small binary body is base64 there; the project's own paths and patterns are known to its scrubber alone; a header
-    that carries credentials is one by its name.
+    What is stored was scrubbed, and scrubbing it again changes nothing: where it would, a secret is there. That takes a
+    third of the time that a scan of the file does, and sees more: binary bodies, which are base64 in the file; the
+    project's own paths and patterns; headers that carry credentials by their names.
+
+    Args:
+        held: The file.
+        entry: What is in it.
+        scrubber: The project's.
+        verified: True where its answer holds nothing but what the response does; else the file is scanned, too.
     """
-    for side, body in (("request", entry.request.body), ("response", entry.response.body)):
-        if _is_binary(body):
-            yield from (_secret(path, found.kind, f"{side}.body", 1) for found in scan(body))
-    request, response = entry.request, entry.response
-    if not (scrubber.declared or scrubber.patterns):
-        request, response = replace(request, body=b""), replace(response, body=b"")
     scrubbing = scrubber.begin()
-    scrubbing.request(request)
-    scrubbing.response(response)
-    yield from (_secret(path, "secret", where, 1) for where in scrubbing.spans)
+    scrubbing.request(entry.request)
+    scrubbing.response(entry.response)
+    if verified and not scrubbing.spans and not scan(_rest(entry)):
+        return
+    in_bytes = list(in_file(held.path, held.data))
+    yield from in_bytes or (_secret(held.path, "secret", where, 1) for where in scrubbing.spans)
+
+
+def _rest(entry: Entry) -> bytes:
+    """Return what an entry holds besides its request, response and answer, as it would stand in a file."""
+    rest: list[object] = [entry.verdict, entry.contract and entry.contract.name, entry.provenance, entry.dialect, entry.scrubbed]
+    violations = [(one.path, one.expected, one.found) for one in entry.violations]
+    rest += [violations, entry.metrics, entry.key_spec.rules, entry.extra, entry.request.method]
+    return json.dumps(rest).encode()
 
 
 def _secret(path: Path, kind: str, where: str, line: int) -> Finding:
     # A place names keys of the body, and those may be the secret.
     place = f" at {where}" if where and not scan(where.encode("utf-8", "replace")) else ""
     return finding(Code.SECRET, path, f"{kind} in the file{place}", _MEND, line)
-
-
-def _is_binary(body: bytes) -> bool:
-    try:
-        body.decode()
-    except UnicodeDecodeError:
-        return True
-    return False

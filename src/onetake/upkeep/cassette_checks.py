@@ -1,0 +1,94 @@
+"""What is wrong with a cassette as a whole: two files of one name, answers that differ, sidecars that nobody names."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from hashlib import sha256
+
+from onetake.errors import FormatError, StoreError
+from onetake.model import Entry
+from onetake.stores.naming import Slot
+from onetake.upkeep import mends, secrets
+from onetake.upkeep.findings import Code, Finding, Severity, finding
+from onetake.upkeep.holding import Held, Holding
+from onetake.upkeep.projects import Project, Schemas
+
+
+class Repeated:
+    """The answers of one cassette, by key: which of them differ."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, list[tuple[int, Held, bytes]]] = defaultdict(list)
+
+    def add(self, held: Held, entry: Entry) -> None:
+        """Take an entry in; only what tells it from another is kept."""
+        answer = entry.answer if entry.answer and entry.answer.choices else (entry.response.status, entry.response.body)
+        slim = replace(held, data=b"", entry=None)
+        self._found[entry.key].append((entry.ordinal, slim, sha256(repr(answer).encode("utf-8", "replace")).digest()))
+
+    def check(self, project: Project, from_tests: Collection[str]) -> Iterator[Finding]:
+        """Name the keys under which several answers are stored, where one is meant for all.
+
+        Args:
+            project: Its settings may say which is meant; where they do not, a test takes them in order.
+            from_tests: The keys of entries that tests recorded.
+        """
+        for key, found in self._found.items():
+            means_one = project.means_one_answer
+            if means_one is False or (means_one is None and key in from_tests):
+                continue
+            found.sort(key=lambda one: one[0])
+            differing = [held for _, held, answer in found if answer != found[0][2]]
+            if differing:
+                yield _differing(found[0][1], differing[0], len(found), is_meant=means_one is True)
+
+
+def check_twins(held: Held, first: dict[Slot, Held]) -> Iterator[Finding]:
+    """Say that another file has the same key and ordinal in its name: only the first by name is ever read.
+
+    Args:
+        held: The next file, in the order of their names.
+        first: The first file of each slot so far; taken down here.
+    """
+    if held.slot is None:
+        return
+    other = first.setdefault(held.slot, held)
+    if other is not held:
+        why = f"{other.path.name} has the same key and ordinal in its name, and is read in the place of this one"
+        mend = f"keep one of them, and delete the other: {mends.diff(other.path, held.path)}"
+        yield finding(Code.DUPLICATE, held.path, why, mend)
+
+
+def check_sides(holding: Holding, named: Collection[str], schemas: Schemas) -> Iterator[Finding]:
+    """Verify a cassette's sidecars: what no entry names, schemas that are others than their names say, secrets.
+
+    Args:
+        holding: The cassette.
+        named: Every digest that its entries name.
+        schemas: Those read so far.
+    """
+    if holding.unlisted:
+        yield finding(Code.BROKEN, holding.folder, holding.unlisted, "put a folder in its place")
+    for name in holding.sides:
+        path, digest = holding.folder / name, name.split("/")[1].split(".")[0]
+        try:
+            data = holding.store.get_side(name) or b""
+            if name.startswith("_schemas/") and digest in named:
+                schemas.contract(digest, data, path.name)
+        except (StoreError, FormatError) as error:
+            if digest in named and name.startswith("_schemas/"):
+                why = f"the schema of a contract is damaged: {error}"
+                yield finding(Code.BROKEN, path, why, "restore it from version control, or record its entries again")
+            data = b""
+        yield from secrets.in_file(path, data)
+        if digest not in named:
+            yield finding(Code.UNUSED_SIDECAR, path, "no entry of this cassette names it", "delete the file")
+
+
+def _differing(first: Held, other: Held, count: int, *, is_meant: bool) -> Finding:
+    why = f"{count} answers are stored for this request, and they differ; where one is meant for all, it is this one"
+    mend = f'{mends.diff(first.path, other.path)}; delete what is not meant, or set repeats = "sequence"'
+    found = finding(Code.DIFFERING_ANSWERS, first.path, why, mend)
+    return found if is_meant else replace(found, severity=Severity.INFO)
