@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from onetake.cassette import Cassette, Damaged
-from onetake.cassette_files import find_cassettes, read_entry
+from onetake.cassette_files import find_cassettes, list_folders, read_entry
 from onetake.key import RECIPE, Keyer
 from onetake.model import Entry, KeySpec, Request, Response
 from onetake.stores.directory import DirectoryStore
@@ -29,6 +29,14 @@ def test_every_folder_that_holds_entries_is_found_in_the_order_of_paths(tmp_path
         (tmp_path / "a", [first]),
         (tmp_path / "b" / "deep er", [second]),
     ]
+
+
+def test_folders_are_listed_with_all_they_hold_and_sidecars_are_not_gone_into(tmp_path):
+    (tmp_path / "_raw" / "deeper").mkdir(parents=True)
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "notes.txt").write_text("")
+    listed = [(one.folder, one.names, one.folders, one.why) for one in list_folders(tmp_path)]
+    assert listed == [(tmp_path, (), ("_raw", "b"), ""), (tmp_path / "b", ("notes.txt",), (), "")]
 
 
 @pytest.mark.parametrize("folder", [".onetake/rejects/a", ".git", "node_modules/x", "_raw", "a/_schemas"])

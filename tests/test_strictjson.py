@@ -32,7 +32,7 @@ def test_what_is_no_json_is_one_kind_of_error(data):
 READ = one_value_reader(json.JSONDecoder())
 
 
-@pytest.mark.parametrize("text", ['{"a": [1]}', '[]\n', "{}\r\n", " 1", "1 \n\t", "\n\n[2]\n\n"])
+@pytest.mark.parametrize("text", ['{"a": [1]}', "[]\n", "{}\r\n", " 1", "1 \n\t", "\n\n[2]\n\n"])
 def test_a_reader_takes_white_space_around_the_value(text):
     assert READ(text) == json.loads(text)
 

@@ -39,7 +39,7 @@ def write(store: Store, entry: Entry, side: Mapping[str, bytes], *, over: bool) 
     """
     data, own = dump_entry(entry)
     # A small binary body is in the file as base64, in which what it holds does not show.
-    bodies = [body for body in (entry.request.body, entry.response.body) if _is_binary(body)]
+    bodies = [body for body in (entry.request.body, entry.response.body) if is_binary(body)]
     findings = [finding for content in dict.fromkeys((data, *own.values(), *bodies)) for finding in scan(content)]
     if findings:
         raise SecretLeftError(findings)
@@ -99,7 +99,8 @@ def _keyed_elsewhere(keyed: Mapping[str, Any], model: str) -> str:
     return model if any(part["name"] == "model" and part["sha256"] == digest for part in parts) else ""
 
 
-def _is_binary(body: bytes) -> bool:
+def is_binary(body: bytes) -> bool:
+    """Tell whether a body is no UTF-8."""
     try:
         body.decode()
     except UnicodeDecodeError:

@@ -110,6 +110,7 @@ def samples(store, make_entry):
         "list": ["list"],
         "show": ["show", str(second)],
         "diff": ["diff", str(first), str(second)],
+        "check": ["check"],
     }
 
 

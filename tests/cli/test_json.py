@@ -39,7 +39,7 @@ def documents(shell, samples, project):
     return read
 
 
-@pytest.mark.parametrize("name", ["init", "run", "list", "show", "diff", "demo"])
+@pytest.mark.parametrize("name", ["init", "run", "list", "show", "diff", "check", "demo"])
 def test_each_prints_one_document_in_ascii_and_nothing_else(documents, name):
     code, document, other = documents(name)
     assert isinstance(document, dict)

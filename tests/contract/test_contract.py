@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from types import MappingProxyType
@@ -7,8 +8,8 @@ from types import MappingProxyType
 import pytest
 from pydantic import BaseModel, Field
 
-from onetake.contract import Contract, as_contracts, violations_as_written
-from onetake.errors import UsageError
+from onetake.contract import Contract, as_contracts, names_type, stored_contract, violations_as_written
+from onetake.errors import FormatError, UsageError
 from onetake.model import Request, Violation
 from onetake.settings import ContractSettings
 
@@ -290,3 +291,37 @@ def test_what_contract_does_not_take(take, given, more, message):
     with pytest.raises(UsageError) as refused:
         take(given, **more)
     assert message in str(refused.value)
+
+
+class Odd(BaseModel):
+    """A type whose schema names a format that only the type knows."""
+
+    secret: str = Field(json_schema_extra={"format": "of-our-own"})
+
+
+@pytest.mark.parametrize("given", [score(), Contract(Odd)])
+def test_a_stored_schema_is_the_same_contract_again(given):
+    again = stored_contract(json.dumps(given.schema).encode(), given.digest, given.name)
+    assert (again.name, again.digest, again.is_type) == (given.name, given.digest, False)
+    assert again.judge_text("{}") == given.judge_text("{}") != ()
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"{", "it holds no JSON Schema"),
+        (b"[]", "it holds no JSON Schema"),
+        (b'{"type": "objekt"}', "objekt"),
+        (json.dumps({**SCORE, "required": []}).encode(), "it holds another schema than its name says"),
+    ],
+)
+def test_a_stored_schema_that_was_changed_is_damaged(data, said):
+    with pytest.raises(FormatError, match=said):
+        stored_contract(data, score().digest, "score")
+
+
+@pytest.mark.parametrize(
+    ("schema", "names"), [("app.models:Items", True), ("schemas/items.json", False), ("C:/items.json", False)]
+)
+def test_a_declared_schema_names_a_type_or_a_file(schema, names):
+    assert names_type(schema) is names

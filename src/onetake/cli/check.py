@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import click
@@ -33,8 +32,7 @@ def check(context: click.Context, path: str | None, strict: bool, importing: boo
     if not start.is_dir():
         what = "is a file: name its folder" if start.is_file() else "there is no such folder"
         raise UsageError(f"{path}: {what}")
-    # Told paths are what a command of a `mend` is run with.
-    report = check_entries(Path(output.shown_path(start)), importing=importing)
+    report = check_entries(start, importing=importing)
     failed = fails(report.findings, strict=strict)
     if as_json:
         counts = count(report.findings)

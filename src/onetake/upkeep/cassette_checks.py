@@ -6,14 +6,18 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from hashlib import sha256
+from pathlib import Path
 
-from onetake.errors import FormatError, StoreError
+from onetake.errors import FormatError
 from onetake.model import Entry
+from onetake.stores import files
 from onetake.stores.naming import Slot
 from onetake.upkeep import mends, secrets
 from onetake.upkeep.findings import Code, Finding, Severity, finding
 from onetake.upkeep.holding import Held, Holding
 from onetake.upkeep.projects import Project, Schemas
+
+_SCHEMAS = "_schemas"
 
 
 class Repeated:
@@ -45,7 +49,7 @@ class Repeated:
                 yield _differing(found[0][1], differing[0], len(found), is_meant=means_one is True)
 
 
-def check_twins(held: Held, first: dict[Slot, Held]) -> Iterator[Finding]:
+def check_twins(held: Held, first: dict[Slot, Path]) -> Iterator[Finding]:
     """Say that another file has the same key and ordinal in its name: only the first by name is ever read.
 
     Args:
@@ -54,37 +58,44 @@ def check_twins(held: Held, first: dict[Slot, Held]) -> Iterator[Finding]:
     """
     if held.slot is None:
         return
-    other = first.setdefault(held.slot, held)
-    if other is not held:
-        why = f"{other.path.name} has the same key and ordinal in its name, and is read in the place of this one"
-        mend = f"keep one of them, and delete the other: {mends.diff(other.path, held.path)}"
+    other = first.setdefault(held.slot, held.path)
+    if other != held.path:
+        why = f"{other.name} has the same key and ordinal in its name, and is read in the place of this one"
+        mend = f"keep one of them, and delete the other: {mends.diff(other, held.path)}"
         yield finding(Code.DUPLICATE, held.path, why, mend)
 
 
-def check_sides(holding: Holding, named: Collection[str], schemas: Schemas) -> Iterator[Finding]:
+def check_sides(holding: Holding, named: Collection[str] | None, schemas: Schemas) -> Iterator[Finding]:
     """Verify a cassette's sidecars: what no entry names, schemas that are others than their names say, secrets.
 
     Args:
         holding: The cassette.
-        named: Every digest that its entries name.
+        named: Every digest that its entries name; None where one of them cannot be read, and may name any.
         schemas: Those read so far.
     """
     if holding.unlisted:
         yield finding(Code.BROKEN, holding.folder, holding.unlisted, "put a folder in its place")
     for name in holding.sides:
-        path, digest = holding.folder / name, name.split("/")[1].split(".")[0]
+        yield from _check_side(holding.folder / name, named, schemas)
+
+
+def _check_side(path: Path, named: Collection[str] | None, schemas: Schemas) -> Iterator[Finding]:
+    digest = path.name.split(".")[0]
+    try:
+        data = files.read(path) or b""
+    except OSError as error:
+        why = f"cannot be read: {error.strerror or error}"
+        yield finding(Code.BROKEN, path, why, "put a file in its place")
+        return
+    yield from secrets.in_file(path, data)
+    if named is not None and digest not in named:
+        yield finding(Code.UNUSED_SIDECAR, path, "no entry of this cassette names it", "delete the file")
+    elif path.parent.name == _SCHEMAS:
         try:
-            data = holding.store.get_side(name) or b""
-            if name.startswith("_schemas/") and digest in named:
-                schemas.contract(digest, data, path.name)
-        except (StoreError, FormatError) as error:
-            if digest in named and name.startswith("_schemas/"):
-                why = f"the schema of a contract is damaged: {error}"
-                yield finding(Code.BROKEN, path, why, "restore it from version control, or record its entries again")
-            data = b""
-        yield from secrets.in_file(path, data)
-        if digest not in named:
-            yield finding(Code.UNUSED_SIDECAR, path, "no entry of this cassette names it", "delete the file")
+            schemas.contract(digest, data, path.name)
+        except FormatError as error:
+            why = f"the schema of a contract is damaged: {error}"
+            yield finding(Code.BROKEN, path, why, "restore it from version control, or record its entries again")
 
 
 def _differing(first: Held, other: Held, count: int, *, is_meant: bool) -> Finding:

@@ -66,7 +66,7 @@ class _Checking:
         self._projects.of(self._start.absolute())
         found = [one for listed in list_folders(self._start) for one in self._folder(listed)]
         found += self._contracts.loose(iter(self._projects))
-        return Report(tuple(found), self._cassettes, self._entries)
+        return Report(tuple(_together(found)), self._cassettes, self._entries)
 
     def _folder(self, listed: Listed) -> Iterator[Finding]:
         if listed.why:
@@ -82,20 +82,21 @@ class _Checking:
 
     def _cassette(self, holding: Holding, project: Project) -> Iterator[Finding]:
         repeated, from_tests, named = Repeated(), set[str](), set[str]()
-        first: dict[Slot, Held] = {}
-        has_sides = bool(holding.sides)
+        first: dict[Slot, Path] = {}
+        are_read = True
         taken = frozenset(path.name for path in holding.paths)
         for held in holding.read():
-            named |= digests_in(held.data) if has_sides else set()
+            are_read = are_read and held.entry is not None
+            named |= digests_in(held.data) if holding.sides else set()
             yield from check_twins(held, first)
             yield from self._file(held, holding, project, taken)
             if held.entry:
-                if first.get(held.slot or ("", 0), held) is held:
+                if held.slot is None or first[held.slot] == held.path:
                     repeated.add(held, held.entry)
                 if held.entry.provenance.get("test"):
                     from_tests.add(held.entry.key)
         yield from repeated.check(project, from_tests)
-        yield from check_sides(holding, named, self._schemas)
+        yield from check_sides(holding, named if are_read else None, self._schemas)
 
     def _file(self, held: Held, holding: Holding, project: Project, taken: frozenset[str]) -> Iterator[Finding]:
         """Check one file; what breaks on one does not stop the others."""
@@ -124,3 +125,11 @@ class _Checking:
         yield from entry_checks.check_verdict(held, entry)
         if entry.verdict == "good":
             yield from self._contracts.check(held, entry, project, holding)
+
+
+def _together(found: list[Finding]) -> list[Finding]:
+    """Return findings with those of one file together, files in the order in which they came first."""
+    place: dict[Path, int] = {}
+    for one in found:
+        place.setdefault(one.path, len(place))
+    return sorted(found, key=lambda one: place[one.path])

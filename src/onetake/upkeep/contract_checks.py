@@ -27,7 +27,7 @@ class ContractChecks:
 
     def __init__(self, schemas: Schemas) -> None:
         self._schemas = schemas
-        self._stored: dict[str, tuple[Path, Contract]] = {}
+        self._stored: dict[str, tuple[Path, str, Contract]] = {}
 
     def check(self, held: Held, entry: Entry, project: Project, holding: Holding) -> Iterator[Finding]:
         """Judge a good entry: whether replay would still serve it, and whether anything judged it."""
@@ -55,11 +55,11 @@ class ContractChecks:
                 path, line = project.place(declared)
                 contract = project.contract(declared)
                 if contract is not None:
-                    yield from _loose(path, line, contract)
+                    yield from _loose(path, line, declared.name, contract)
                 else:
                     yield _not_imported(path, line, declared)
-        for path, contract in self._stored.values():
-            yield from _loose(path, 1, contract)
+        for path, name, contract in self._stored.values():
+            yield from _loose(path, 1, name, contract)
 
     def _contracts(
         self, stored: ContractRef, declared: ContractSettings | None, entry: Entry, project: Project, holding: Holding
@@ -75,7 +75,7 @@ class ContractChecks:
             return ()  # the file has a finding of its own
         if kept is None:
             return ()
-        self._stored.setdefault(stored.schema, (holding.folder / name, kept))
+        self._stored.setdefault(stored.schema, (holding.folder / name, stored.name, kept))
         return tuple(aimed(kept, on) for on in ((declared.on,) if declared else _selectors(entry)))
 
 
@@ -140,9 +140,9 @@ def _unjudged(
         )
 
 
-def _loose(path: Path, line: int, contract: Contract) -> Iterator[Finding]:
+def _loose(path: Path, line: int, name: str, contract: Contract) -> Iterator[Finding]:
     for said in contract.lint():
-        why = f"contract {contract.name!r} is loose: {said}"
+        why = f"contract {one_line(name, 80)!r} is loose: {said}"
         mend = "say in the schema what may stand there; an answer recorded meanwhile may hold anything"
         yield finding(Code.LOOSE_CONTRACT, path, why, mend, line)
 

@@ -120,5 +120,5 @@ def begins_as_entry(path: Path) -> bool:
 
 
 def digests_in(data: bytes) -> set[str]:
-    """Return every digest that an entry's file names, also where the file is too damaged to be read as one."""
+    """Return every digest that an entry's file names: of its key, its schema and its sidecars, in whatever form."""
     return {found.decode() for found in _HEX.findall(data)}

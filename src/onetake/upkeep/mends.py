@@ -31,12 +31,18 @@ def record_missing(entry: Entry) -> str:
 
 def show(path: Path) -> str:
     """Return the command that shows an entry."""
-    return f"onetake show {explain.quoted(path.as_posix())}"
+    return f"onetake show {_written(path)}"
 
 
 def diff(path: Path, other: Path) -> str:
     """Return the command that says how two entries differ."""
-    return f"onetake diff {explain.quoted(path.as_posix())} {explain.quoted(other.as_posix())}"
+    return f"onetake diff {_written(path)} {_written(other)}"
+
+
+def _written(path: Path) -> str:
+    """Return a path as a shell takes it, from the current folder where it lies below."""
+    full, here = path.absolute(), Path.cwd()
+    return explain.quoted((full.relative_to(here) if full.is_relative_to(here) else full).as_posix())
 
 
 def _node(test: object) -> str:

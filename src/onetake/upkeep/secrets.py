@@ -11,6 +11,7 @@ from onetake.scrub import Scrubber
 from onetake.scrub.scanning import scan
 from onetake.upkeep.findings import Code, Finding, finding
 from onetake.upkeep.holding import Held
+from onetake.writing import is_binary
 
 _MEND = (
     "revoke it where it was issued, for it may be in the history of version control; then delete the file and record"
@@ -28,8 +29,8 @@ def in_entry(held: Held, entry: Entry, scrubber: Scrubber, *, verified: bool) ->
     """Look through an entry that can be read.
 
     What is stored was scrubbed, and scrubbing it again changes nothing: where it would, a secret is there. That takes a
-    third of the time that a scan of the file does, and sees more: binary bodies, which are base64 in the file; the
-    project's own paths and patterns; headers that carry credentials by their names.
+    third of the time that a scan of the file does, and sees more: the project's own paths and patterns, and headers
+    that carry credentials by their names.
 
     Args:
         held: The file.
@@ -40,18 +41,20 @@ def in_entry(held: Held, entry: Entry, scrubber: Scrubber, *, verified: bool) ->
     scrubbing = scrubber.begin()
     scrubbing.request(entry.request)
     scrubbing.response(entry.response)
-    if verified and not scrubbing.spans and not scan(_rest(entry)):
-        return
-    in_bytes = list(in_file(held.path, held.data))
-    yield from in_bytes or (_secret(held.path, "secret", where, 1) for where in scrubbing.spans)
+    if scrubbing.spans or not verified or scan(_rest(entry)):
+        in_bytes = list(in_file(held.path, held.data))
+        yield from in_bytes or (_secret(held.path, "secret", where, 1) for where in scrubbing.spans)
+    for side, body in (("request", entry.request.body), ("response", entry.response.body)):
+        if is_binary(body):  # base64 in the file, and nothing that could be scrubbed
+            yield from (_secret(held.path, found.kind, f"{side}.body", 1) for found in scan(body))
 
 
 def _rest(entry: Entry) -> bytes:
     """Return what an entry holds besides its request, response and answer, as it would stand in a file."""
-    rest: list[object] = [entry.verdict, entry.contract and entry.contract.name, entry.provenance, entry.dialect, entry.scrubbed]
     violations = [(one.path, one.expected, one.found) for one in entry.violations]
-    rest += [violations, entry.metrics, entry.key_spec.rules, entry.extra, entry.request.method]
-    return json.dumps(rest).encode()
+    words = [entry.verdict, entry.contract.name if entry.contract else "", entry.dialect, entry.request.method]
+    held = [entry.provenance, entry.metrics, entry.key_spec.rules, entry.extra]
+    return json.dumps([words, violations, entry.scrubbed, held]).encode()
 
 
 def _secret(path: Path, kind: str, where: str, line: int) -> Finding:
