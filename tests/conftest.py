@@ -28,6 +28,15 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile(os.environ.get("ONETAKE_SWEEP") or "slice")
 
+
+def pytest_collection_modifyitems(items):
+    """Leave what is marked `whole` to the whole sweep."""
+    if os.environ.get("ONETAKE_SWEEP") != "whole":
+        for item in items:
+            if item.get_closest_marker("whole"):
+                item.add_marker(pytest.mark.skip(reason="one of many alike: only in the whole sweep"))
+
+
 CHAT_URL = "https://api.openai.com/v1/chat/completions"
 
 

@@ -44,6 +44,10 @@ def test_shared(n, wide):
 """
 
 
+OTHERS = ("loadscope", "loadfile", "loadgroup", "worksteal")
+"""All but the default and the one in which each worker runs each test."""
+
+
 @pytest.fixture
 def project(tmp_path, provider):
     files = {"pytest.ini": "[pytest]\npythonpath = .\n", "asking.py": ASKING, "onetake.toml": ""}
@@ -51,7 +55,7 @@ def project(tmp_path, provider):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["load", "loadscope", "loadfile", "loadgroup", "worksteal", "each"])
+@pytest.mark.parametrize("how", ["load", *(pytest.param(how, marks=pytest.mark.whole) for how in OTHERS), "each"])
 def test_every_distribution_records_what_each_test_asks_once(project, provider, how):
     project.write({"conftest.py": CONFTEST, "test_a.py": TESTS, "test_b.py": TESTS.replace("n {n}", "m {n}")})
     arguments = ("-q", f"--dist={how}", *(("--tx=2*popen",) if how == "each" else ("-n", "2")))

@@ -116,11 +116,11 @@ def test_br_155_what_was_not_played_now_may_be_needed(says):
     [
         "--dist=load",
         "--dist=each --tx=2*popen",
-        pytest.param("--dist=loadscope", marks=pytest.mark.slow),
-        pytest.param("--dist=loadfile", marks=pytest.mark.slow),
-        pytest.param("--dist=loadgroup", marks=pytest.mark.slow),
-        pytest.param("--dist=worksteal", marks=pytest.mark.slow),
-        pytest.param("--dist=no", marks=pytest.mark.slow),
+        pytest.param("--dist=loadscope", marks=pytest.mark.whole),
+        pytest.param("--dist=loadfile", marks=pytest.mark.whole),
+        pytest.param("--dist=loadgroup", marks=pytest.mark.whole),
+        pytest.param("--dist=worksteal", marks=pytest.mark.whole),
+        pytest.param("--dist=no", marks=pytest.mark.whole),
     ],
 )
 def test_br_155_workers_are_taken_together(says, workers):

@@ -1,4 +1,4 @@
-"""A suite of 300 tests over three providers: recorded, replayed by workers, recorded again in part, broken, mended.
+"""A suite over three providers, of 300 tests in the whole sweep and of 60 otherwise: recorded, replayed by workers, recorded again in part, broken, mended.
 
 What a person reads of each break is taken at its word: the command that a message names is run, and it mends.
 """
@@ -6,6 +6,7 @@ What a person reads of each break is taken at its word: the command that a messa
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 
@@ -15,6 +16,9 @@ from onetake.testing.project import Project
 from onetake.testing.provider import Provider, ollama_message
 
 pytestmark = pytest.mark.slow
+
+MANY = 5 if os.environ.get("ONETAKE_SWEEP") == "whole" else 1
+TESTS = 60 * MANY
 
 QUICK = "-q -p no:hypothesispytest -p no:respx -p no:pytest_cov -p no:anyio -p no:timeout -p no:rerunfailures"
 
@@ -43,17 +47,17 @@ def asked(text, **more):
     return {"model": "gpt-5", "messages": [{"role": "user", "content": text}], **more}
 
 class TestSync:
-    @pytest.mark.parametrize("n", range(60))
+    @pytest.mark.parametrize("n", range(12 * MANY))
     def test_says(self, n):
         answer = client.chat.completions.create(**asked(f"say {n}"))
         assert answer.choices[0].message.content.endswith(f"say {n}")
 
-@pytest.mark.parametrize("n", range(20))
+@pytest.mark.parametrize("n", range(4 * MANY))
 def test_streams(n):
     parts = client.chat.completions.create(**asked(f"stream {n}"), stream=True)
     assert "".join(part.choices[0].delta.content or "" for part in parts if part.choices).endswith(f"stream {n}")
 
-@pytest.mark.parametrize("n", range(20))
+@pytest.mark.parametrize("n", range(4 * MANY))
 async def test_async(n):
     async with openai.AsyncOpenAI(**KEY) as here:
         answer = await here.chat.completions.create(**asked(f"await {n}"))
@@ -72,19 +76,19 @@ pytestmark = pytest.mark.cassette
 def asked(text, **more):
     return {"model": "claude-5", "max_tokens": 99, "messages": [{"role": "user", "content": text}], **more}
 
-@pytest.mark.parametrize("n", range(60))
+@pytest.mark.parametrize("n", range(12 * MANY))
 def test_says(n):
     answer = client.messages.create(**asked(f"say {n}"))
     assert answer.content[0].text.endswith(f"say {n}")
 
 class TestTurns:
-    @pytest.mark.parametrize("n", range(20))
+    @pytest.mark.parametrize("n", range(4 * MANY))
     def test_two_turns(self, n):
         first = client.messages.create(**asked(f"first {n}")).content[0].text
         second = client.messages.create(**asked(f"after {first}")).content[0].text
         assert second.endswith(first)
 
-@pytest.mark.parametrize("n", range(20))
+@pytest.mark.parametrize("n", range(4 * MANY))
 def test_streams(n):
     with client.messages.stream(**asked(f"stream {n}")) as stream:
         assert "".join(stream.text_stream).endswith(f"stream {n}")
@@ -102,12 +106,12 @@ def ask(text):
 
 @pytest.mark.cassette
 class TestPlain:
-    @pytest.mark.parametrize("n", range(60))
+    @pytest.mark.parametrize("n", range(12 * MANY))
     def test_says(self, n):
         assert ask(f"say {n}").endswith(f"say {n}")
 
 @pytest.mark.cassette(contract="label")
-@pytest.mark.parametrize("n", range(40))
+@pytest.mark.parametrize("n", range(8 * MANY))
 def test_labels(n):
     assert json.loads(ask(f"label {n}"))["label"] in ("bug", "wish")
 """
@@ -139,9 +143,9 @@ def suite(tmp_path_factory, provider):
         "pytest.ini": "[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n",
         "onetake.toml": SETTINGS,
         "label.json": json.dumps(LABEL),
-        "test_openai.py": OPENAI,
-        "test_anthropic.py": ANTHROPIC,
-        "test_ollama.py": OLLAMA,
+        "test_openai.py": f"MANY = {MANY}\n{OPENAI}",
+        "test_anthropic.py": f"MANY = {MANY}\n{ANTHROPIC}",
+        "test_ollama.py": f"MANY = {MANY}\n{OLLAMA}",
     }
     env = {"PROVIDER": provider.url, "PYTEST_ADDOPTS": QUICK}
     return Project(tmp_path_factory.mktemp("suite") / "project", files, env)
@@ -151,8 +155,8 @@ def suite(tmp_path_factory, provider):
 def recorded(suite, provider):
     """What the first run said."""
     done = suite.pytest("-p", "no:xdist", "--record-mode=once", timeout=300)
-    assert "300 passed" in done.out, done.out
-    assert provider.count == 320
+    assert f"{TESTS} passed" in done.out, done.out
+    assert provider.count == TESTS + 4 * MANY
     return suite
 
 
@@ -184,16 +188,16 @@ def mend(project, text):
 def test_the_suite_replays_in_two_workers_and_asks_nobody(recorded, provider):
     before, asked = entries(recorded), provider.count
     done = recorded.pytest("-n", "2", timeout=300)
-    assert "300 passed" in done.out, done.out
+    assert f"{TESTS} passed" in done.out, done.out
     assert (entries(recorded), provider.count) == (before, asked)
 
 
 def test_one_module_is_recorded_again_and_no_other_is_touched(recorded, provider):
     before, asked = entries(recorded), provider.count
     done = recorded.pytest("-p", "no:xdist", "--record-mode=all", "test_ollama.py", timeout=300)
-    assert "100 passed" in done.out, done.out
-    assert "100 replaced" in done.out
-    assert provider.count - asked == 100
+    assert f"{20 * MANY} passed" in done.out, done.out
+    assert f"{20 * MANY} replaced" in done.out
+    assert provider.count - asked == 20 * MANY
     after = entries(recorded)
     assert after.keys() == before.keys()
     assert {name.split("/")[1] for name in after if after[name] != before[name]} == {"test_ollama"}
@@ -202,14 +206,14 @@ def test_one_module_is_recorded_again_and_no_other_is_touched(recorded, provider
 def test_after_a_bump_only_what_is_stale_is_asked_again(recorded, provider):
     edit(recorded, "onetake.toml", "schema_version = 1", "schema_version = 2")
     before, asked = entries(recorded), provider.count
-    done = recorded.pytest("-p", "no:xdist", "test_ollama.py", "-k", "labels and 17")
-    text = told(done, "test_labels[17]")
+    done = recorded.pytest("-p", "no:xdist", "test_ollama.py", "-k", "labels and 7")
+    text = told(done, "test_labels[7]")
     assert "the stored interaction is stale, as its contract label had schema_version 1, and now has 2" in text
-    assert "cassettes/test_ollama/test_labels[17]" in text
-    assert '"test_ollama.py::test_labels[17]"' in text
+    assert "cassettes/test_ollama/test_labels[7]" in text
+    assert '"test_ollama.py::test_labels[7]"' in text
     done = recorded.pytest("-p", "no:xdist", "--record-mode=new_episodes", timeout=300)
-    assert "300 passed" in done.out, done.out
-    assert provider.count - asked == 40
+    assert f"{TESTS} passed" in done.out, done.out
+    assert provider.count - asked == 8 * MANY
     after = entries(recorded)
     changed = {name.split("/")[2].partition("[")[0] for name in after if after[name] != before.get(name)}
     assert changed == {"test_labels"}
@@ -230,9 +234,9 @@ def break_all(project):
         'asked(f"say {n}"))',
         'asked(f"say {n}", **({"stop_sequences": ["."]} if n == 3 else {})))',
     )
-    for name in project.files("cassettes/test_anthropic/test_streams[4]"):
+    for name in project.files("cassettes/test_anthropic/test_streams[3]"):
         (project.folder / name).unlink()
-    first, *_ = project.files("cassettes/test_anthropic/TestTurns.test_two_turns[4]")
+    first, *_ = project.files("cassettes/test_anthropic/TestTurns.test_two_turns[3]")
     (project.folder / first).unlink()
     (torn,) = project.files("cassettes/test_ollama/TestPlain.test_says[5]")
     project.write({torn: conflict(project.read(torn))})
@@ -257,18 +261,18 @@ BROKEN = {
             'body$.stop_sequences: only asked: ["."]',
         ),
     ),
-    "test_streams[4]": (
-        "test_anthropic.py::test_streams[4]",
+    "test_streams[3]": (
+        "test_anthropic.py::test_streams[3]",
         (
-            "looked in: cassettes/test_anthropic/test_streams[4] (empty)",
+            "looked in: cassettes/test_anthropic/test_streams[3] (empty)",
             "no entry for this test yet: pytest --record-mode=once",
         ),
     ),
-    "TestTurns.test_two_turns[4]": (
-        "test_anthropic.py::TestTurns::test_two_turns[4]",
+    "TestTurns.test_two_turns[3]": (
+        "test_anthropic.py::TestTurns::test_two_turns[3]",
         (
             "no interaction is stored for this request",
-            "looked in: cassettes/test_anthropic/TestTurns.test_two_turns[4]",
+            "looked in: cassettes/test_anthropic/TestTurns.test_two_turns[3]",
         ),
     ),
     "TestPlain.test_says[5]": (
@@ -303,23 +307,23 @@ def test_five_breaks_each_say_what_mends_them_and_it_does(recorded, provider):
 def test_an_answer_that_breaks_its_contract_leaves_the_old_one_and_says_how_to_go_on(recorded, provider):
     before = entries(recorded)
     provider.labels.label = "neither"
-    node = "test_ollama.py::test_labels[23]"
+    node = "test_ollama.py::test_labels[5]"
     done = recorded.pytest("-p", "no:xdist", "--record-mode=all", node)
     provider.labels.label = "bug"
-    text = told(done, "test_labels[23]")
+    text = told(done, "test_labels[5]")
     for word in (
         "answer refused (violation, contract label): POST",
-        '"label 23"',
+        '"label 5"',
         "$.label: expected",
-        "kept aside: .onetake/rejects/cassettes/test_ollama/test_labels[23]/",
-        'mend the prompt or the contract, and ask again (pytest --record-mode=all "test_ollama.py::test_labels[23]")',
+        "kept aside: .onetake/rejects/cassettes/test_ollama/test_labels[5]/",
+        'mend the prompt or the contract, and ask again (pytest --record-mode=all "test_ollama.py::test_labels[5]")',
     ):
         assert word in text, (word, text)
     assert entries(recorded) == before
     assert recorded.pytest("-p", "no:xdist", node).code == 0
     assert mend(recorded, text).code == 0
     assert {name for name, data in entries(recorded).items() if before[name] != data} <= {
-        name for name in before if "test_labels[23]" in name
+        name for name in before if "test_labels[5]" in name
     }
 
 

@@ -24,10 +24,10 @@ def test_the_environment_is_a_persons_own(tmp_path, monkeypatch):
     for name in ("CI", "ONETAKE_MODE", "PYTEST_ADDOPTS", "CIRCLE", "PYTHONPATH"):
         monkeypatch.setenv(name, "outer")
     project = Project(tmp_path, {"app.py": "import os; print(sorted(os.environ.items()))"}, {"A": "1", "B": "1"})
-    out = project.python("app.py", env={"B": "2", "ONETAKE_CASSETTE": "c"}).out
+    out = project.python("app.py", env={"B": "2", "ONETAKE_OWN": "c"}).out
     for name in ("'CI'", "ONETAKE_MODE", "PYTEST_ADDOPTS", "PYTEST_CURRENT_TEST", "PYTEST_VERSION"):
         assert name not in out
-    for item in ("('CIRCLE', 'outer')", "('PYTHONPATH', 'outer')", "('A', '1')", "('B', '2')", "'ONETAKE_CASSETTE'"):
+    for item in ("('CIRCLE', 'outer')", "('PYTHONPATH', 'outer')", "('A', '1')", "('B', '2')", "'ONETAKE_OWN'"):
         assert item in out
 
 
