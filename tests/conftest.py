@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import textwrap
 from pathlib import Path
 
@@ -27,6 +28,12 @@ hypothesis.settings.register_profile(
     "whole", max_examples=2000, deadline=None, suppress_health_check=list(hypothesis.HealthCheck)
 )
 hypothesis.settings.load_profile(os.environ.get("ONETAKE_SWEEP") or "slice")
+
+
+def pytest_configure():
+    """Take interrupts, also where the shell that started this in the background has them ignored: children inherit it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items):

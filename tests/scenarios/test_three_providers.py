@@ -208,7 +208,7 @@ def test_after_a_bump_only_what_is_stale_is_asked_again(recorded, provider):
     before, asked = entries(recorded), provider.count
     done = recorded.pytest("-p", "no:xdist", "test_ollama.py", "-k", "labels and 7")
     text = told(done, "test_labels[7]")
-    assert "the stored interaction is stale, as its contract label had schema_version 1, and now has 2" in text
+    assert "the stored interaction is stale, as it was recorded under label schema_version 1, which is 2 today" in text
     assert "cassettes/test_ollama/test_labels[7]" in text
     assert '"test_ollama.py::test_labels[7]"' in text
     done = recorded.pytest("-p", "no:xdist", "--record-mode=new_episodes", timeout=300)
