@@ -31,7 +31,7 @@ hypothesis.settings.load_profile(os.environ.get("ONETAKE_SWEEP") or "slice")
 
 
 def pytest_configure():
-    """Take interrupts, also where the shell that started this in the background has them ignored: children inherit it."""
+    """Take interrupts, also where a shell started this in the background with them ignored: children inherit that."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

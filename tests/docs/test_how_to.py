@@ -9,11 +9,19 @@ import pytest
 HOW_TO = Path(__file__).parents[2] / "docs/how-to"
 ELSEWHERE = {"add-an-adapter.md"}
 """Pages whose blocks have a test of their own: `tests/adapters/test_add_an_adapter_page.py`."""
-PAGES = sorted(page for page in HOW_TO.glob("*.md") if page.name not in ELSEWHERE)
+ALWAYS = {"re-record.md", "unchanged-programs.md", "dates-and-ids.md", "several-contracts.md"}
+"""Those that are walked in every run: together they go through the plugin, the command, the key and the contract."""
+
+
+def pages():
+    for page in sorted(HOW_TO.glob("*.md")):
+        if page.name not in ELSEWHERE:
+            yield pytest.param(page, id=page.stem, marks=() if page.name in ALWAYS else pytest.mark.whole)
+
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)  # a dozen processes, on a machine that may be busy
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", pages())
 def test_every_step_gives_what_the_page_shows(reader, page):
     reader.walk(page)
