@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import compileall
 import json
 import os
 import signal
+import sys
+import sysconfig
 import textwrap
 from pathlib import Path
 
 import hypothesis
 import pytest
 
+import onetake
 from onetake.cassette import Cassette
 from onetake.engine import Engine
 from onetake.ledger import Ledger
@@ -31,9 +35,14 @@ hypothesis.settings.load_profile(os.environ.get("ONETAKE_SWEEP") or "slice")
 
 
 def pytest_configure():
-    """Take interrupts, also where a shell started this in the background with them ignored: children inherit that."""
+    """Make ready what the Pythons inherit that tests start."""
+    # A shell that starts this in the background has interrupts ignored.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Where Python may not write byte-code, as in many containers, each of them would compile pytest and the SDKs anew.
+    if sys.dont_write_bytecode and "PYTEST_XDIST_WORKER" not in os.environ:
+        for folder in (sysconfig.get_path("purelib"), Path(onetake.__file__).parent):
+            compileall.compile_dir(folder, quiet=2)
 
 
 def pytest_collection_modifyitems(items):

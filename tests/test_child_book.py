@@ -31,16 +31,17 @@ def texts(refusals):
 def test_each_refusal_arrives_once_and_whole(books):
     parent, child = books
     first, second = InteractionNotFound("why", "one", "c"), ContractError("json", "two")
-    child.tell(first)
-    assert texts(parent.told()[0]) == [str(first)]
-    child.tell(second)
+    child.tell(first, "1:2")
+    (told,), _ = parent.told()
+    assert (str(told), parent.shown(told), parent.shown(first)) == (str(first), "1:2", "")
+    child.tell(second, "")
     assert texts(parent.told()[0]) == [str(second)]
     assert parent.told() == ([], [])
 
 
 def test_the_process_that_opened_the_session_writes_nothing(tmp_path):
     book = ChildBook(tmp_path / "1", tmp_path, reads=True)
-    book.tell(InteractionNotFound("why", "one"))
+    book.tell(InteractionNotFound("why", "one"), "")
     book.count("replayed", "ab", 0)
     book.note("old")
     assert list(tmp_path.iterdir()) == []
@@ -55,8 +56,11 @@ def test_what_children_did_is_counted_with_what_they_said(books):
     child.count("replayed", "ab", 0)
     child.count("rejected", "ef", 2)
     child.note("an ä and\na line")
+    for key in ("12", "34"):
+        child.count("failed", key, 0)
+    child.count("recorded", "34", 0)
     parent.told()
-    assert parent.tally == Tally([("ab", 0)] * 2, [("cd", 1)], [("ef", 2)], {"an ä and\na line": None})
+    assert parent.tally == Tally([("ab", 0)] * 2, [("cd", 1), ("34", 0)], [("ef", 2)], {"an ä and\na line": None}, {"12"})
 
 
 @pytest.mark.parametrize("line", [b"replayed ab\n", b"replayed ab x\n", b"note !\n", b"dreamt ab 0\n"])

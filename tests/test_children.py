@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 import onetake
-from onetake import active, scopes, starting
+from onetake import active, settings_start, starting
 from onetake.model import Mode
 from onetake.options import Options
 from onetake.session_run import SessionRun
@@ -35,9 +35,9 @@ for text in sys.argv[1:]:
 def cassette(tmp_path):
     """A cassette's folder in a project of its own."""
     (tmp_path / "onetake.toml").touch()
-    before = scopes.set_start(tmp_path)
+    before = settings_start.set_start(tmp_path)
     yield tmp_path / "c"
-    scopes.set_start(before)
+    settings_start.set_start(before)
 
 
 def ask(client, provider, text):

@@ -7,7 +7,7 @@ import os
 import pytest
 
 import onetake
-from onetake import dummies, scopes
+from onetake import dummies, settings_start
 from onetake.model import Request
 from onetake.scrub import Scrubber, scan
 
@@ -21,9 +21,9 @@ def clean_machine(monkeypatch, tmp_path):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    before = scopes.set_start(tmp_path)
+    before = settings_start.set_start(tmp_path)
     yield
-    scopes.set_start(before)
+    settings_start.set_start(before)
 
 
 @pytest.fixture

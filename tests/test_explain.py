@@ -252,7 +252,7 @@ def test_a_remedy_is_offered_exactly_where_the_mode_refuses_and_what_it_offers_w
             '{new}\n{all}\nor set repeats = "same", where one answer is meant for every identical request',
         ),
         (Found.STALE, "{new}\n{all}"),
-        (Found.UNREADABLE, "{all}\nor restore the file from version control"),
+        (Found.UNREADABLE, "{all}\nor restore it from version control, or delete the entry and record what is then missing"),
         (Found.UNKEPT, "{all}\nor name the kind of that answer in keep"),
         (Found.EXPIRED, "{all}\nor allow a greater max_age"),
         (Found.PENDING, "{new}\n{all}\nit waits for this test to pass: the run that recorded it failed"),
@@ -276,6 +276,23 @@ def test_the_remedies_of_a_program_and_of_a_sealed_process():
     assert said.startswith('mode="new_episodes" (')
     said = remedy(Mode.NONE, Found.ABSENT, pytest_node=NODE, cassette="c", sealed=True)
     assert said.startswith("unset ONETAKE_MODE first: its none wins over every other mode\npytest ")
+
+
+def test_the_remedy_of_a_program_is_the_command_it_was_given_and_says_what_ci_did():
+    switch = "onetake run --mode {mode} --cassette c -- app {mode}"
+    said = remedy(Mode.NONE, Found.ABSENT, pytest_node=None, cassette="c", by_ci=True, switch=switch)
+    assert said.splitlines() == [
+        "CI is set, so the mode is none where nobody says another",
+        "onetake run --mode new_episodes --cassette c -- app {mode} (records what is missing or stale, replays the rest)",
+    ]
+    assert "CI is set" not in remedy(Mode.NONE, Found.ABSENT, pytest_node=NODE, cassette="c", by_ci=True)
+    assert "CI is set" not in remedy(Mode.NONE, Found.ABSENT, pytest_node=None, cassette="c", by_ci=True, sealed=True)
+
+
+@pytest.mark.parametrize("prefix", ["", "tool.onetake."])
+def test_the_table_is_named_as_the_settings_file_has_it(prefix):
+    text = describe(candidate(chat("Hi")), [Difference("body$.id", "changed", '"run-8f3ab2c1"', '"run-77aa01b2"')], prefix)
+    assert f"in [{prefix}key]:\n" in text
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def in_a_child(is_right):
 def taken_here(lock):
     """Take a lock in a child's only thread; a new one may have the identity of the parent's that holds it."""
     signal.alarm(10)
-    with lock:
+    with lock.held:
         return True
 
 
@@ -40,7 +40,7 @@ def taken_by_another(lock):
     taken = threading.Event()
 
     def take():
-        with lock:
+        with lock.held:
             taken.set()
 
     threading.Thread(target=take, daemon=True).start()
@@ -52,7 +52,7 @@ def holding(lock):
     held, go_on = threading.Event(), threading.Event()
 
     def hold():
-        with lock:
+        with lock.held:
             held.set()
             go_on.wait(30)
 
@@ -70,7 +70,7 @@ def test_a_lock_that_another_thread_holds_is_free_in_the_child_and_still_held_he
 
     def wait():
         waiting.set()
-        with lock:
+        with lock.held:
             order.append("taken")
 
     waiter = threading.Thread(target=wait)
@@ -86,7 +86,7 @@ def test_a_lock_that_another_thread_holds_is_free_in_the_child_and_still_held_he
 def test_a_lock_that_the_forking_thread_holds_is_still_its_own_in_the_child():
     lock, codes = forking.Lock(), []
     pid = -1
-    with lock, lock:
+    with lock.held, lock.held:
         pid = os.fork()
     if not pid:
         os._exit(0 if taken_by_another(lock) else 1)

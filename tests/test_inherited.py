@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 import onetake
-from onetake import active, inherited, scopes
+from onetake import active, inherited, settings_start
 from onetake.starting import VARIABLE
 
 
@@ -16,7 +16,7 @@ from onetake.starting import VARIABLE
 def seed_of(tmp_path, monkeypatch):
     """Return the seed that a session on a cassette of this folder hands on; whatever is joined is left at the end."""
     (tmp_path / "onetake.toml").touch()
-    before = scopes.set_start(tmp_path)
+    before = settings_start.set_start(tmp_path)
     monkeypatch.delenv(VARIABLE, raising=False)
 
     def seed(name, mode="none", **more):
@@ -25,7 +25,7 @@ def seed_of(tmp_path, monkeypatch):
 
     yield seed
     inherited.belong("")
-    scopes.set_start(before)
+    settings_start.set_start(before)
 
 
 def here():

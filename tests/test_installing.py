@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import onetake
+from onetake.errors import UsageError
 from onetake.testing.project import Project
 
 ASK = """
@@ -53,8 +54,34 @@ def test_under_pytest_nothing_is_opened_and_a_session_that_is_there_is_given(mon
     monkeypatch.setenv("ONETAKE_CASSETTE", "c")
     assert onetake.install("c") is None
     with onetake.use_cassette(tmp_path / "d", mode="none") as here:
-        assert onetake.install("c")._engine is here._engine
+        assert onetake.install("c", mode="all")._engine is here._engine
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "shared"),
+    [
+        ({"contract": {"type": "object"}}, {"contract": {"type": "object"}}),
+        ({"contract": onetake.Contract({"type": "object"}, name="a"), "schema_version": 2}, {"contract": None}),
+        ({"repeats": "same"}, {"repeats": "same"}),
+        ({"keep": ["length"]}, {"keep": ["length", "cut"]}),
+        ({"on_reject": "pass"}, {"on_reject": "pass"}),
+        ({"key": {"ids": ["id"]}}, {"key": {"ids": ["id"]}}),
+        ({"hosts": ["a.example"]}, {"hosts": ["a.example", "b.example"]}),
+        ({"ignore": ["b.example/x"]}, {"ignore": ["b.example/x"]}),
+        ({"max_age": {"days": 9}}, {"max_age": {"days": 9}}),
+    ],
+    ids=lambda asked: next(iter(asked)),
+)
+def test_what_the_session_that_is_open_does_not_go_by_is_never_dropped(tmp_path, asked, shared):
+    name = next(iter(asked))
+    with onetake.use_cassette(tmp_path / "c", mode="once"), pytest.raises(UsageError, match=f"by this program's {name}"):
+        onetake.install("d", **asked)
+    if shared[name] is not None:
+        with onetake.use_cassette(tmp_path / "c", mode="once", **shared) as here:
+            assert onetake.install("d", **asked)._engine is here._engine
+    with onetake.use_cassette(tmp_path / "c", mode="off"):
+        onetake.install("d", **asked)
 
 
 def test_without_a_name_nothing_is_done(program, provider):
@@ -68,7 +95,7 @@ def test_a_program_is_recorded_and_replayed_with_its_children_by_one_session(pro
     source = """
 import multiprocessing, onetake, asking
 
-first = onetake.install("c")
+first = onetake.install("c", contract={"type": "string"}, keep=["length"], hosts=["a.example"], key={"ids": ["id"]})
 
 if __name__ == "__main__":
     assert onetake.install("other")._engine is first._engine
@@ -102,6 +129,8 @@ def test_a_swallowed_refusal_is_exit_code_6_however_the_program_ends(program, en
     assert (done.code, done.out) == (6, "InteractionNotFound\n")
     assert "onetake: c (none): 1 call refused\n" in done.err
     assert ("its own" in done.err) == (ending == "by an error")
+    assert 'mode="once"' in done.err and "ONETAKE_MODE" not in done.err
+    assert done.err.count("to mend it") == 1, "said where it happened, and not again at the end"
 
 
 def test_the_exit_code_is_all_that_changes_of_a_programs_end(program):
@@ -187,7 +216,7 @@ def test_the_pair_leaves_our_commands_pytest_and_programs_without_model_calls_al
     listed = program.python("-m", "onetake", "list", env=pair | {"ONETAKE_MODE": "nun"})
     assert (listed.code, listed.err) == (0, "")
     outer = program.python("-m", "onetake", "run", "--cassette", "d", "--", sys.executable, "app.py", env=pair)
-    assert (outer.code, outer.err) == (0, "onetake: d (none): no model call was made\n")
+    assert (outer.code, outer.err) == (0, "onetake: d (none): nothing was recorded, replayed or refused\n")
     for tool in ("pip", "pytest"):
         loaded = program.python("-X", "importtime", "-m", tool, "--version", env=pair).err
         assert "onetake.modes" in loaded and "onetake.session_run" not in loaded, tool

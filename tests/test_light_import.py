@@ -32,3 +32,38 @@ def test_importing_loads_no_other_package_and_nothing_heavy(module, after):
 
 def test_the_measure_sees_a_heavy_import():
     assert {"asyncio", "difflib"} <= loaded_by("import asyncio, difflib")
+
+
+SESSIONS = {"active", "compare", "contract", "engine", "format", "guard", "patching", "scrub", "session_run", "steps"}
+"""What serves sessions: a suite that has none does not load it."""
+SUITE = """
+import pytest
+
+@pytest.fixture(scope="module")
+def wide():
+    return 1
+
+def test_passes(wide):
+    pass
+
+def test_is_skipped():
+    pytest.skip()
+
+@pytest.mark.xfail
+def test_fails():
+    assert False
+"""
+
+
+@pytest.mark.parametrize(("head", "loads"), [("", False), ("pytestmark = pytest.mark.cassette\n", True)])
+def test_a_suite_without_markers_loads_nothing_that_serves_sessions(tmp_path, monkeypatch, head, loads):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    (tmp_path / "test_it.py").write_text(SUITE.replace("import pytest\n", f"import pytest\n{head}", 1))
+    monkeypatch.chdir(tmp_path)
+    run = "code = pytest.main(['-q', '-p', 'onetake.pytest_plugin'])\nassert code == 0"
+    ours = {name.removeprefix("onetake.") for name in loaded_by(run, "import pytest") if name.startswith("onetake.")}
+    assert "pytest_plugin" in ours
+    assert SESSIONS & ours == (SESSIONS if loads else set())
+    if not loads:
+        assert len(ours) < 50, sorted(ours)

@@ -6,9 +6,9 @@ from textwrap import dedent
 
 import pytest
 
-from onetake import misses
+from onetake import misses, modes
 from onetake.contract import Contract
-from onetake.errors import InteractionNotFound, InteractionNotFoundAsException
+from onetake.errors import InteractionNotFound, InteractionNotFoundAsException, UnreadableEntry
 from onetake.model import Cut, Request, Response
 from onetake.settings import MaxAge
 from onetake.testing.project import Project
@@ -181,6 +181,34 @@ def test_no_secret_is_in_a_miss(direct):
 def test_other_cassettes_that_hold_the_key_are_named(direct):
     talk = direct(mode="none", elsewhere=["cassettes/b"])
     assert "the same request is stored in cassettes/b" in str(miss(talk, "q"))
+
+
+def test_of_a_run_program_the_option_that_takes_the_other_cassette_is_named(direct, monkeypatch):
+    monkeypatch.setattr(modes, "_switch", "onetake run --mode {mode} -- x")
+    own = miss(direct(mode="none", elsewhere=["cassettes/b", "c"], is_program=True), "q")
+    assert "the same request is stored in cassettes/b, c\n" in own.args[3]
+    assert own.args[3].endswith("`--cassette cassettes/b` replays it")
+    assert "--cassette" not in str(miss(direct(mode="none", elsewhere=["cassettes/b"]), "q"))
+
+
+def test_a_gap_before_another_answer_is_called_a_gap(direct):
+    recording = direct()
+    recording.call("q", "a"), recording.call("q", "b")
+    recording.store.delete(recording.entries()[0].key, 0)
+    error = miss(direct(recording.store, "none"), "q")
+    assert error.args[0] == "answer number 0 to this request is missing, and number 1 is there"
+    assert "no interaction is stored" not in str(error)
+
+
+def test_an_unreadable_entry_is_told_its_advice_once(direct):
+    recording = direct()
+    recording.call("q", "a")
+    (entry,) = recording.entries()
+    recording.store.replace(entry.key, 0, b'{"onetake": 1,')
+    with pytest.raises(UnreadableEntry) as caught:
+        direct(recording.store, "none").ask("q")
+    assert caught.value.args[1].startswith("torn: ")
+    assert str(caught.value).count("version control") == 1
 
 
 def test_a_stream_that_was_left_says_where_it_ends(direct):

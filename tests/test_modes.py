@@ -80,7 +80,7 @@ def test_what_is_no_mode_is_refused(outside, code):
 def test_a_wrong_word_in_the_environment_is_refused_even_beside_a_flag(outside):
     outside.setenv("ONETAKE_MODE", "nonne")
     modes.set_flag(Mode.ALL)
-    with pytest.raises(UsageError, match="did you mean 'none'"):
+    with pytest.raises(UsageError, match="^ONETAKE_MODE: unknown word 'nonne'; did you mean 'none'"):
         modes.resolve(None, None, Mode.ONCE)
 
 
@@ -90,15 +90,42 @@ def test_the_environment_seals_in_either_word(outside, word, sealed):
     assert modes.sealed_by_environment() is sealed
 
 
+@pytest.mark.parametrize(
+    ("flag", "code", "environment", "settings", "ci", "who"),
+    [
+        ("all", "once", "once", "off", "1", "flag"),
+        (None, "once", "once", "off", "1", "code"),
+        (None, None, "once", "off", "1", "environment"),
+        (None, None, "", "off", "1", "settings"),
+        (None, None, "", None, "1", "CI"),
+        (None, None, "", None, "", ""),
+    ],
+)
+def test_who_said_the_mode_is_known(outside, flag, code, environment, settings, ci, who):
+    leave_pytest(outside)
+    outside.setenv("ONETAKE_MODE", environment)
+    outside.setenv("CI", ci)
+    modes.set_flag(Mode(flag) if flag else None)
+    assert modes.said_by(code, Mode(settings) if settings else None) == who
+
+
+def test_the_variable_is_no_way_out_where_the_code_says_the_mode_and_a_command_is(monkeypatch):
+    monkeypatch.setattr(modes, "_switch", "ONETAKE_MODE={mode}")
+    assert (modes.switch("code"), modes.switch("CI"), modes.is_run()) == ("", "ONETAKE_MODE={mode}", False)
+    monkeypatch.setattr(modes, "_switch", "onetake run --mode {mode} -- x")
+    assert (modes.switch("code"), modes.is_run()) == ("onetake run --mode {mode} -- x", True)
+
+
 def test_what_was_said_for_a_whole_program_goes_before_its_code_and_a_seal_stays(outside):
     leave_pytest(outside)
     outside.setenv("ONETAKE_MODE", "once")
-    with modes.running(None):
+    with modes.running(None, "onetake run --mode {mode} -- app"):
         assert (modes.resolve("all", None, Mode.ONCE), modes.forced()) == (Mode.ONCE, Mode.ONCE)
-        assert modes.switch() == "onetake run --mode "
-    with modes.running(Mode.ALL):
+        assert modes.switch("code") == "onetake run --mode {mode} -- app"
+    with modes.running(Mode.ALL, "outer"):
         assert modes.resolve("none", None, Mode.ONCE) is Mode.ALL
-        with modes.running(Mode.NONE), modes.running(Mode.ALL):
+        with modes.running(Mode.NONE, "sealed"), modes.running(Mode.ALL, "inner"):
+            assert modes.switch() == "sealed"
             modes.set_flag(Mode.ALL)
             assert (modes.resolve("all", None, Mode.ONCE), modes.forced()) == (Mode.NONE, Mode.NONE)
             modes.set_flag(None)

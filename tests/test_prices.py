@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from types import ModuleType
 
+import genai_prices
 import pytest
 
 from onetake import prices
@@ -35,6 +37,11 @@ def entry(
     )
 
 
+def cost_of(answer):
+    """Return what one live answer cost."""
+    return prices.spent([answer])["cost_usd"]
+
+
 @pytest.mark.parametrize(
     ("given", "cost"),
     [
@@ -49,13 +56,13 @@ def entry(
     ids=["openai", "by a gateway", "anthropic", "unknown model", "no model", "no tokens", "a model of one's own"],
 )  # fmt: skip
 def test_the_price_is_that_of_the_host_and_the_model(given, cost):
-    assert prices.cost_of(entry(**given)) == (None if cost is None else pytest.approx(cost))
+    assert cost_of(entry(**given)) == (None if cost is None else pytest.approx(cost))
 
 
 def test_tokens_from_the_providers_cache_cost_less():
     usage = {"prompt_tokens": 1_000_000, "completion_tokens": 0, "prompt_tokens_details": {"cached_tokens": 1_000_000}}
     body = json.dumps({"model": "gpt-4o-mini", "usage": usage}).encode()
-    assert prices.cost_of(entry(tokens=(1_000_000, 0), body=body)) == pytest.approx(0.075)
+    assert cost_of(entry(tokens=(1_000_000, 0), body=body)) == pytest.approx(0.075)
 
 
 def test_the_events_of_a_stream_count_together():
@@ -76,7 +83,7 @@ def test_the_events_of_a_stream_count_together():
         body,
         SSE,
     )
-    assert prices.cost_of(streamed) == pytest.approx(0.03 + 1.25, rel=0.01)
+    assert cost_of(streamed) == pytest.approx(0.03 + 1.25, rel=0.01)
 
 
 def test_what_is_not_known_is_said_and_sums_say_it_once_a_model():
@@ -105,3 +112,21 @@ def test_without_the_extra_tokens_are_counted_and_nothing_is_priced():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == "live: 1 call, 1,200 + 30 tokens\n"
+
+
+def raising(*_, **__):
+    raise RuntimeError("the table is being made over")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [{}, {"calc_price": raising}, {"calc_price": lambda *_, **__: None}, {"Usage": raising}],
+    ids=["names that went", "an error", "another answer", "other tokens"],
+)
+def test_whatever_the_optional_package_does_no_run_ends_for_a_price(monkeypatch, names):
+    changed = ModuleType("genai_prices")
+    whole = {"Usage": genai_prices.Usage, "calc_price": genai_prices.calc_price}
+    vars(changed).update({**whole, **names} if names else {})
+    monkeypatch.setitem(sys.modules, "genai_prices", changed)
+    spent = prices.spent([entry()])
+    assert (spent["calls"], spent["cost_usd"], spent["unpriced"]) == (1, None, {"gpt-4o-mini": 1})

@@ -11,6 +11,7 @@ import onetake
 from onetake import programs
 from onetake.errors import InteractionNotFound
 from onetake.model import Mode, Repeats
+from onetake.options import policy_of
 from onetake.programs import Ending, Program, program_of
 from onetake.settings import Settings
 
@@ -51,27 +52,31 @@ def test_settings_are_looked_for_from_the_main_file_on_else_from_the_current_fol
     assert program_of(["python", "-m", "app"]).start == tmp_path
 
 
-def options(cassette=None, repeats=None):
-    return programs.options_of(Program("label"), Settings(Path("/root")), cassette, repeats)
+def options(cassette=None):
+    return programs.options_of(Program("label"), cassette)
 
 
 def test_the_cassette_is_what_is_given_then_the_environments_then_the_programs_own(monkeypatch):
     assert options().name == "cassettes/label"
-    assert programs.options_of(Program("a:b"), Settings(Path("/root")), None, None).name.startswith("cassettes/a_b~")
+    assert programs.options_of(Program("a:b"), None).name.startswith("cassettes/a_b~")
     monkeypatch.setenv("ONETAKE_CASSETTE", "env")
     assert (options().name, options("own").name) == ("env", "own")
 
 
 def test_one_answer_serves_all_unless_something_else_is_said():
-    settings = Settings(Path("/root"), repeats=Repeats.SEQUENCE)
-    assert options().repeats is Repeats.SAME
-    assert options(repeats="sequence").repeats == "sequence"
-    assert programs.options_of(Program("label"), settings, None, None).repeats is Repeats.SEQUENCE
-    assert programs.options_of(Program("label"), settings, None, "same").repeats == "same"
+    def repeats(settings, **asked):
+        options = programs.options_of(Program("label"), None, **asked)
+        return policy_of(options, Settings(Path("/root"), **settings), Mode.NONE).repeats
+
+    said = {"repeats": Repeats.SEQUENCE}
+    assert repeats({}) is Repeats.SAME
+    assert repeats({}, repeats="sequence") is Repeats.SEQUENCE
+    assert repeats(said) is Repeats.SEQUENCE
+    assert repeats(said, repeats="same") is Repeats.SAME
 
 
 def session(mode, **asked):
-    return programs.session_of(Program("app"), "c", None, mode=mode, **asked)
+    return programs.session_of(Program("app"), "c", mode=mode, **asked)
 
 
 def ask(provider, text):
@@ -85,7 +90,7 @@ def test_the_end_counts_what_was_done_and_gives_each_refusal_once_with_its_times
     for text in ("one", "two", "one"):
         ask(provider, text)
     first = programs.end(run, None, is_program=True)
-    assert first.counts == {"recorded": 2, "replayed": 1, "rejected": 0, "unstored": 0, "refused": 0}
+    assert first.counts == {"recorded": 2, "replayed": 1, "rejected": 0, "failed": 0, "unstored": 0, "refused": 0}
     assert (first.refusals, first.code) == ({}, 0)
     assert first.text() == "onetake: c (new_episodes): 2 recorded, 1 replayed\n"
 
@@ -135,9 +140,9 @@ def test_refusals_that_are_only_reported_are_told_and_change_no_code(provider, t
     assert (ending.code, len(ending.refusals)) == (0, 1)
 
 
-def ending(mode=Mode.NONE, *, refusals=None, joined=True, **counts):
-    none = dict.fromkeys(("recorded", "replayed", "rejected", "unstored", "refused"), 0)
-    return Ending("c", mode, none | counts, refusals or {}, (), joined, 0)
+def ending(mode=Mode.NONE, *, refusals=None, shown=(), joined=True, **counts):
+    none = dict.fromkeys(("recorded", "replayed", "rejected", "unstored", "refused", "failed"), 0)
+    return Ending("c", mode, none | counts, refusals or {}, frozenset(shown), (), joined, 0)
 
 
 def test_a_screen_of_refusals_is_shown_and_the_others_are_counted():
@@ -149,11 +154,41 @@ def test_a_screen_of_refusals_is_shown_and_the_others_are_counted():
     assert "last" in long
 
 
+def test_of_a_refusal_that_was_said_where_the_end_is_said_one_line_is_enough():
+    told = ending(refusals={"no one:\n  why": 2, "no two:\n  why": 1}, shown=["no one:\n  why"])
+    assert told.text().splitlines()[1:] == ["onetake: 2 times: no one:", "onetake: no two:", "  why"]
+    assert [one["text"] for one in told.as_json()["refusals"]] == ["no one:\n  why", "no two:\n  why"]
+
+
+def test_a_refusal_counts_as_shown_where_standard_error_is_still_the_same(provider, tmp_path, monkeypatch):
+    with (tmp_path / "here").open("w") as here, (tmp_path / "there").open("w") as there:
+        monkeypatch.setattr("sys.stderr", here)
+        run = session("none")
+        run.open()
+        for text in ("one", "two"):
+            with pytest.raises(InteractionNotFound) as caught:
+                ask(provider, text)
+            monkeypatch.setattr("sys.stderr", there)
+        assert programs.end(run, None, is_program=True).shown == {str(caught.value)}
+
+
+def test_calls_that_failed_are_counted_by_what_was_asked_in_the_end(provider):
+    run = session("new_episodes")
+    run.open()
+    provider.close()
+    for text in ("one", "one", "two"):
+        with pytest.raises(httpx.ConnectError):
+            ask(provider, text)
+    failed = programs.end(run, None, is_program=True)
+    assert (failed.as_json()["failed"], failed.code) == (2, 0)
+    assert failed.text() == "onetake: c (new_episodes): 2 calls failed, nothing kept of them\n"
+
+
 def test_what_is_told_is_safe_for_a_terminal_and_counts_in_plain_words():
     told = ending(refusals={"no \x1b[31mred\x07": 1}, recorded=1, rejected=2, refused=1, unstored=1).text()
     assert "\x1b" not in told and "\x07" not in told
     assert "1 recorded, 2 answers refused, 1 answer not stored, 1 call refused" in told
-    assert ending().text() == "onetake: c (none): no model call was made\n"
+    assert ending().text() == "onetake: c (none): nothing was recorded, replayed or refused\n"
 
 
 def test_a_session_that_nobody_joined_says_so_and_only_a_sealed_one_was_unsealed():

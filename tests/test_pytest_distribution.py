@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from onetake.testing.project import Project
@@ -59,14 +61,20 @@ def project(tmp_path, provider):
 def test_every_distribution_records_what_each_test_asks_once(project, provider, how):
     project.write({"conftest.py": CONFTEST, "test_a.py": TESTS, "test_b.py": TESTS.replace("n {n}", "m {n}")})
     arguments = ("-q", f"--dist={how}", *(("--tx=2*popen",) if how == "each" else ("-n", "2")))
-    done = project.pytest(*arguments, "--record-mode=once")
+    done = project.pytest(*arguments, "--record-mode=once", "--onetake-report=report.json")
     assert f"{32 if how == 'each' else 16} passed" in done.out, done.out + done.err
+    # Under `each` every worker runs every test: each of them counts, and what both paid for is counted once.
+    sessions = json.loads((project.folder / "report.json").read_text())
+    runs = [one["id"] for one in sessions["tests"] if one["kind"] == "test"]
+    assert (len(runs), len(set(runs))) == (32 if how == "each" else 16, 16)
+    assert sessions["live"]["calls"] == provider.count
     own = [name for name in project.files("cassettes") if "~fixture" not in name]
     texts = [(project.folder / name).read_text() for name in own]
     assert len({name.rpartition("/")[0] for name in own}) == 8
+    fixtures = [name for name in project.files("cassettes") if "~fixture" in name]
     if how != "each":
         assert len(own) == len(set(texts)) == 8
-        assert len([name for name in project.files("cassettes") if "~fixture" in name]) == 2
+        assert len(fixtures) == 2
     assert [name for name in project.files(".onetake") if "/pending/" in name or "/making/" in name] == []
     asked = provider.count
     done = project.pytest(*(arguments if how == "load" else ("-q", "-n", "0")))

@@ -445,3 +445,28 @@ def test_a_sealed_fixture_reaches_nobody_by_a_socket_of_its_own(inner):
     result = inner()
     result.assert_outcomes(errors=1)
     assert "192.0.2.1" in result.stdout.str()
+
+
+@pytest.mark.parametrize("settings", ["", 'mode = "nonsense"'])
+def test_what_is_wrong_fails_a_wider_fixture_with_what_is_wrong_and_not_with_our_insides(inner, settings):
+    inner.write("onetake.toml", settings)
+    marker = "name='shared'" if settings else "mod='all'"
+    inner.write(
+        "test_it.py",
+        f"""
+        import pytest
+        pytestmark = pytest.mark.cassette({marker})
+
+        @pytest.fixture(scope="module")
+        def wide():
+            return 1
+
+        def test_it(wide):
+            pass
+        """,
+    )
+    result = inner()
+    result.assert_outcomes(errors=1)
+    wrong = "*nonsense*" if settings else "the cassette marker has no argument 'mod'*"
+    result.stdout.fnmatch_lines([f"onetake: {wrong}"])
+    assert "pytest_fixture_sessions.py" not in result.stdout.str()

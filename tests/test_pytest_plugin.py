@@ -500,3 +500,49 @@ def test_the_remedy_works_from_the_folder_where_the_test_was_run(inner, monkeypa
     result = inner("test_it.py")
     result.stdout.fnmatch_lines(["*pytest --record-mode=once test_it.py::test_it"])
     assert "tests/test_it.py::test_it" not in "".join(line for line in result.outlines if "--record-mode" in line)
+
+
+def test_a_run_inside_a_test_of_another_one_leaves_everything_as_it_was(inner):
+    inner.write(
+        "test_outer.py",
+        """
+        import pytest
+        from onetake import modes, settings_start, strays
+        from onetake.model import Mode
+
+        def state():
+            return modes.resolve(None, None, Mode.NONE), strays.watch, settings_start.told_start()
+
+        @pytest.mark.parametrize("word", ["fail", "warn", "ignore"])
+        @pytest.mark.parametrize("mode", ["--record-mode=once", ""])
+        def test_runs_pytest(pytester, word, mode):
+            before = state()
+            pytester.makepyfile("def test_it():\\n    pass")
+            run = pytester.runpytest_inprocess(f"--unmarked={word}", *filter(None, [mode]))
+            run.assert_outcomes(passed=1)
+            assert state() == before
+            assert before[0] is Mode.ALL and type(before[1]).__module__ == "onetake.pytest_strays"
+        """,
+    )
+    inner("-p", "pytester", "--record-mode=all", "--unmarked=warn").assert_outcomes(passed=6)
+
+
+def test_options_that_another_plugin_has_are_left_to_it(inner):
+    inner.write(
+        "rival.py",
+        """
+        NAMES = ("--record-mode", "--unused", "--unmarked", "--onetake-report")
+
+        def pytest_addoption(parser):
+            parser.addoption(NAMES[0], default=None)
+            for name in NAMES[1:]:
+                parser.getgroup("rival").addoption(name, dest="rival" + name.replace("-", "_"))
+        """,
+    )
+    inner.write(
+        "test_it.py", "def test_it(request, cassette):\n    assert request.config.option.rival__unused == 'x'\n"
+    )
+    inner.syspathinsert(inner.path)
+    words = ("--record-mode=theirs", "--unused=x", "--unmarked=y", "--onetake-report=z")
+    inner("-p", "rival", *words).assert_outcomes(passed=1)
+    assert not (inner.path / "z").exists()

@@ -660,7 +660,9 @@ def test_a_refused_answer_whose_request_was_asked_again_makes_no_miss(inner, pro
     result = inner("--record-mode=once")
     result.assert_outcomes(passed=1)
     assert provider.count == 2
-    result.stdout.fnmatch_lines(["1 recorded, 1 rejected", "test_it.py::test_it: 1 answer refused (violation), not stored"])
+    result.stdout.fnmatch_lines(
+        ["1 recorded, 1 rejected", "test_it.py::test_it: 1 answer refused (violation), not stored"]
+    )
     inner().assert_outcomes(passed=1)
 
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
+
 import httpx  # noqa: F401 - imported here, so that each inner run finds the same module, patched
 import pytest
 
+from onetake.pytest_reports import OUTCOME
+from onetake.pytest_summary import Results
 from onetake.testing.provider import openai_chat
 
 pytest_plugins = ("pytester",)
+
+ONLY_THAT = "asks only that; after an edited prompt the old entries stay beside the new ones, unused"
+EVERYTHING = "asks all requests of these tests anew; old entries of a test's own cassette go to the trash"
 
 ONE = "from asking import ask\ndef test_it(cassette):\n    ask('hi')\n"
 
@@ -49,6 +56,26 @@ def test_a_session_of_use_cassette_counts_too(inner):
     )
     inner().stdout.fnmatch_lines(["onetake: 1 recorded; live: 1 call*"])
     inner().stdout.fnmatch_lines(["onetake: 1 replayed"])
+
+
+def test_a_pytest_inside_a_test_tells_its_sessions_to_its_own_run_alone(inner, tmp_path):
+    scope = """
+        import onetake, pytest
+        from asking import ask
+
+        def test_it():
+            with onetake.use_cassette("{name}", mode="once"):
+                ask("hi")
+    """
+    inner.write("within/test_within.py", scope.format(name="own"))
+    runs = "\n\ndef test_runs(tmp_path):\n    assert pytest.main(['within', '--rootdir=within', '-q', '-p', 'no:cacheprovider']) == 0\n"
+    path = inner.write("test_outer.py", scope.format(name="outer"))
+    path.write_text(path.read_text() + runs)
+    report = tmp_path / "report.json"
+    assert inner("test_outer.py", f"--onetake-report={report}").ret == 0
+    assert [test["cassette"] for test in json.loads(report.read_bytes())["tests"]] == ["outer"]
+    ledgers = [json.loads(path.read_bytes())["cassettes"] for path in inner.path.rglob(".onetake/usage/*.json")]
+    assert sorted(map(list, ledgers)) == [["outer"], ["own"]]
 
 
 ANEW = """
@@ -99,8 +126,8 @@ def test_what_changes_by_itself_is_found_and_the_rule_is_named(inner, provider, 
         f'test_id: 1 new, 0 played: it differs at $.user_id; {rule} ids = ["$.user_id"]{end}',
         f"test_in_a_text: 1 new, 0 played: it differs at $.messages[*].content; {rule}"
         f" replace = [{{ pattern = '{uuid}', with = \"UUID\" }}]{end}",
-        "test_prompt: 1 new, 0 played: it differs at $.messages[*].content; if nobody changed that, it changes by"
-        " itself, and every run asks anew: make it the same in every run, or name it in [tool.onetake.key]",
+        "test_prompt: 1 new, 0 played: it differs at $.messages[*].content; likely an edited prompt, whose old entries"
+        " are unused now: --record-mode=all replaces them; if nobody edited it, every run asks anew",
     ]
     inner.write("onetake.toml", "[key]\nignore = ['$.metadata.run']\n")
     inner("--record-mode=new_episodes", "-k", "metadata").stdout.fnmatch_lines(["5 recorded"])
@@ -108,6 +135,101 @@ def test_what_changes_by_itself_is_found_and_the_rule_is_named(inner, provider, 
     before = provider.count
     inner("-k", "metadata").stdout.fnmatch_lines(["onetake: 5 replayed"])
     assert provider.count == before
+
+
+def test_br_087_what_only_recording_mends_is_counted_and_told_from_the_rest(inner, provider):
+    inner.write(
+        "test_it.py",
+        """
+        import pytest
+        from asking import ask
+
+        pytestmark = pytest.mark.cassette
+
+        @pytest.fixture(scope="module")
+        def outline():
+            return ask("outline")
+
+        def test_a(outline):
+            pass
+
+        def test_b(outline):
+            pass
+
+        def test_missing():
+            ask("missing")
+
+        def test_damaged():
+            ask("--record-mode=none")
+
+        @pytest.mark.cassette(contract={"type": "integer"}, mode="once")
+        def test_rejected():
+            ask("none")
+        """,
+    )
+    inner("--record-mode=once", "-k", "damaged").assert_outcomes(passed=1, deselected=4)
+    (inner.path / inner.files("cassettes")[0]).write_bytes(b"{")
+    result = inner()
+    result.assert_outcomes(failed=3, errors=2)
+    lines = summary(result)
+    assert lines[0] == "1 rejected, 4 refused"
+    assert lines[2:] == [
+        "2 of the 4 refused requests miss an answer in 1 test and 1 fixture, which say why;"
+        " to record what is missing or stale:",
+        f"  pytest --record-mode=new_episodes ({ONLY_THAT})",
+        f"  pytest --record-mode=all ({EVERYTHING})",
+    ]
+    inner("--record-mode=new_episodes").assert_outcomes(passed=3, failed=2)
+
+
+def test_an_edit_that_many_tests_share_is_told_in_one_line_and_all_retires_the_old_entries(inner, monkeypatch):
+    inner.write(
+        "test_it.py",
+        """
+        import os, pytest
+        from asking import ask
+
+        @pytest.mark.parametrize("n", range(3))
+        def test_it(cassette, n):
+            ask(f"{os.environ['PROMPT']}: {n}")
+            ask(f"{os.environ['PROMPT']}: {n} again")
+        """,
+    )
+    monkeypatch.setenv("PROMPT", "label it")
+    inner("--record-mode=once").assert_outcomes(passed=3)
+    monkeypatch.setenv("PROMPT", "sort it")
+    told = summary(inner("--record-mode=new_episodes"))
+    assert told[0] == "6 recorded"
+    assert told[2:] == [
+        "3 tests: 6 new, 0 played: all differ at $.messages[*].content; likely an edited prompt, whose old entries are"
+        " unused now: --record-mode=all replaces them; if nobody edited it, every run asks anew"
+    ]
+    result = inner("--unused=fail", "--color=yes")
+    result.assert_outcomes(passed=3)
+    assert result.ret == 1
+    assert "\x1b[31m--unused=fail: this fails the run\x1b[0m" in result.stdout.str()
+    assert "in a test's own cassette" in result.stdout.str()
+    result.stdout.no_fnmatch_line("*fixture*")
+    inner("--record-mode=all").stdout.fnmatch_lines(["onetake: 6 replaced, 6 moved to the trash; live: *"])
+    inner("--unused=fail", "-q").assert_outcomes(passed=3)
+
+
+def test_of_a_test_that_failed_or_was_skipped_it_means_nothing_that_it_asked_for_nothing(inner):
+    inner.write(
+        "test_it.py",
+        """
+        import pytest
+
+        def test_no_key(cassette):
+            raise LookupError("no key")
+
+        def test_skipped(cassette):
+            pytest.skip("not here")
+        """,
+    )
+    result = inner("--record-mode=once")
+    result.assert_outcomes(failed=1, skipped=1)
+    assert "onetake:" not in result.stdout.str()
 
 
 def test_the_first_thing_a_failing_test_says_is_its_own_failure(inner):
@@ -140,7 +262,9 @@ def test_the_first_thing_a_failing_test_says_is_its_own_failure(inner):
     )
     assert summary(result) == [
         "4 refused",
-        "4 requests refused in 3 tests, which say why; to record what is missing: pytest --record-mode=new_episodes",
+        "4 requests refused in 3 tests, which say why; to record what is missing or stale:",
+        f"  pytest --record-mode=new_episodes ({ONLY_THAT})",
+        f"  pytest --record-mode=all ({EVERYTHING})",
     ]
 
 
@@ -193,7 +317,13 @@ def test_br_087_a_call_after_its_test_fails_the_run_of_workers_too(inner):
     result = inner("-p", "xdist", "-n", "1", "--record-mode=new_episodes")
     result.assert_outcomes(passed=2)
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["1 refused", "test_it.py::test_a: after its end: the session on * has ended: POST*"])
+    result.stdout.fnmatch_lines(
+        [
+            "1 refused",
+            "test_it.py::test_a: after its end: the session on * has ended: POST*",
+            "a call after the end of its test: this fails the run",
+        ]
+    )
 
 
 def test_a_test_that_is_tried_again_counts_once_and_pays_for_every_call(inner, provider):
@@ -217,3 +347,21 @@ def test_a_test_that_is_tried_again_counts_once_and_pays_for_every_call(inner, p
     result.assert_outcomes(passed=1)
     assert provider.count == 2
     assert summary(result)[:2] == ["2 recorded", "live: 2 calls, 2 + 43 tokens, cost unknown for 2 answers of model m"]
+
+
+def a_report(worker, number, calls, nodeid="test_it.py::test_it"):
+    """Return a report of a test by a worker, as the process that merges gets it."""
+    report = pytest.TestReport(nodeid, ("test_it.py", 0, "test_it"), {}, "failed", None, "teardown")
+    live = {"calls": calls, "input_tokens": 0, "output_tokens": 0, "cost_usd": None, "unpriced": {}}
+    vars(report)[OUTCOME] = {"run": f"{worker}-{number}", "worker": worker, "test": nodeid, "live": live}
+    return report
+
+
+def test_workers_that_all_run_the_same_test_are_no_tries_of_it():
+    results = Results()
+    # A failing test tells twice, and under `--dist=each` what two workers tell comes in any order.
+    for report in (a_report("gw0", 1, 3), a_report("gw1", 1, 5), a_report("gw0", 1, 3), a_report("gw1", 1, 5)):
+        results.pytest_runtest_logreport(report)
+    assert (set(results.outcomes), results.spent["calls"]) == ({"gw0-1", "gw1-1"}, 8)
+    results.pytest_runtest_logreport(a_report("gw1", 2, 1))
+    assert (set(results.outcomes), results.spent["calls"]) == ({"gw0-1", "gw1-2"}, 9)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 
 import pytest
 
@@ -81,10 +82,11 @@ def test_facts_are_taken_together_and_go_through_plain_types():
 
 def test_it_is_said_from_where_pytest_was_started(tmp_path):
     names = {("a" * 16, number): f"chat-{number}.json" for number in range(5)}
-    unused = Unused(tmp_path, tmp_path / "tape", names, 7)
-    gone = Unused(tmp_path, tmp_path / "old", {A: "x.json"}, 1, "test_it.py::test_old")
+    unused = Unused(tmp_path, tmp_path / "tape", names, 7, owned=True)
+    gone = Unused(tmp_path, tmp_path / "old", {A: "x.json"}, 1, "test_it.py::test_old", abandoned=True)
     report = UsageReport("fail", unused=(unused, gone), start=tmp_path / "tests")
     assert report.fails
+    assert report.failing == ["--unused=fail: this fails the run"]
     assert report.lines() == [
         "6 unused entries: all tests ran and passed, and none asked for what these hold:",
         "  ../tape/ (5 of 7): chat-0.json, chat-1.json, chat-2.json, and 2 more",
@@ -94,10 +96,33 @@ def test_it_is_said_from_where_pytest_was_started(tmp_path):
     ]
     assert report.as_json() == {
         "unused": [
-            {"cassette": "../tape", "entries": list(names.values()), "of": 7},
+            {"cassette": "../tape", "entries": list(names.values()), "of": 7, "recorded_by": None},
             {"cassette": "../old", "entries": ["x.json"], "of": 1, "recorded_by": "test_it.py::test_old"},
         ]
     }
+
+
+def test_mode_all_is_offered_only_where_it_retires_what_a_test_did_not_ask_for(tmp_path):
+    shared = Unused(tmp_path, tmp_path / "shared", {A: "x.json"}, 2, "test_it.py::test_one")
+    own = replace(shared, folder=tmp_path / "own", owned=True)
+    gone = replace(shared, folder=tmp_path / "gone", test="", abandoned=True)
+    assert UsageReport(unused=(shared, gone), start=tmp_path).lines()[1:] == [
+        "  shared/ (1 of 2): x.json",
+        "  gone/ (all 2): no test opens it any more; recorded by several tests",
+        "  to mend: delete these files",
+    ]
+    assert "--record-mode=all" in UsageReport(unused=(shared, own), start=tmp_path).lines()[-1]
+    assert [one["recorded_by"] for one in UsageReport(unused=(shared, gone), start=tmp_path).as_json()["unused"]] == [
+        "test_it.py::test_one",
+        None,
+    ]
+
+
+def test_a_cassette_that_anything_else_opened_is_no_tests_own(tmp_path):
+    used = Used(tmp_path, tmp_path / "tape", frozenset({A}), known=True, owned=True)
+    assert [one.owned for one in merged([used, used], []).values()] == [True]
+    assert [one.owned for one in merged([used, replace(used, owned=False)], []).values()] == [False]
+    assert [one.owned for one in merged([used], [replace(used, owned=False)]).values()] == [False]
 
 
 def test_many_cassettes_are_said_on_a_screen(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import sys
 
@@ -9,7 +11,6 @@ import httpx  # noqa: F401 - imported here, so that each inner run finds the sam
 import pytest
 
 import onetake.adapters.httpx  # noqa: F401 - as above
-from onetake.usage import read_run, unused_of
 
 pytest_plugins = ("pytester",)
 
@@ -37,8 +38,10 @@ def says(inner, monkeypatch):
         return result.ret, text.partition("= onetake =")[2].partition("\n====")[0] or text
 
     run.write, run.path, run.inner = inner.write, inner.path, inner
-    run.ledgers = lambda: [read_run(path) for path in sorted((inner.path / ".onetake/usage").iterdir())]
-    run.unused = lambda: {place: len(slots) for place, slots in unused_of(inner.path).unused.items()}
+    run.ledgers = lambda: [json.loads(path.read_bytes()) for path in sorted((inner.path / ".onetake/usage").iterdir())]
+    run.unused = lambda: {
+        place: len(one["unused"]) for place, one in run.ledgers()[-1]["cassettes"].items() if "unused" in one
+    }
     return run
 
 
@@ -62,7 +65,7 @@ def test_br_153_three_recordings_two_played(says):
     assert (code, "unused" in text) == (0, False)
     code, text = says("--unused=fail")
     assert (code, third in text) == (1, True)
-    assert [run.counts for run in says.ledgers()] == [True] * 5
+    assert ["why" in run for run in says.ledgers()] == [False] * 5
     assert says.unused() == {"cassettes/test_it/test_it": 1}
     (says.path / "cassettes/test_it/test_it" / third).unlink()
     assert says("--unused=fail")[0] == 0
@@ -106,9 +109,6 @@ def test_br_155_what_was_not_played_now_may_be_needed(says):
     code, text = says("--unused=fail")
     assert code == 1 and f"shared/ (1 of 3): {entry_of(says, 'shared', 'o')}" in text
     assert says.unused() == {"shared": 1}
-    says.write("test_it.py", SHARED)
-    says("-k", "other")
-    assert says.unused() == {}, "a later use counts, of whatever run"
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_worker_that_crashed_proves_nothing(says):
     says.write("test_it.py", SHARED.replace('    ask("o")', "    import os; os._exit(3)"))
     code, text = says("--unused=fail", "-p", "xdist", "-n2")
     assert code == 1 and "nothing is said of unused entries: a worker crashed" in text
-    assert [run.counts for run in says.ledgers()] == [True, False]
+    assert ["why" in run for run in says.ledgers()] == [False, True]
 
 
 def test_tests_that_were_renamed_or_removed(says):
@@ -198,7 +198,7 @@ def test_cassettes_that_only_use_cassette_opens_are_never_called_abandoned(says)
     code, text = says("--unused=fail", asks="a")
     assert code == 1 and "cassettes/test_it/one/ (1 of 2)" in text
     assert says("--unused=fail", asks="a", SKIP="1")[0] == 0
-    assert {place for run in says.ledgers() for place in run.cassettes} == {
+    assert {place for run in says.ledgers() for place in run["cassettes"]} == {
         f"cassettes/test_it/{name}" for name in ("one", "two", "last")
     }
 
@@ -215,9 +215,22 @@ def test_a_run_that_was_not_whole_or_not_green_proves_nothing(says):
         code, text = says("--unused=fail")
         assert "unused entry" not in text
         assert why is None or f"nothing is said of unused entries: {why}" in text
+        assert says.unused() == {}
     code, text = says("--unused=fail", "test_a.py")
     assert code == 0 and "nothing is said of unused entries: test_b.py was not collected" in text
     assert says.unused() == {}
+
+
+def test_a_run_that_counts_for_nothing_looks_through_no_folders(says, monkeypatch):
+    says.write("test_a.py", ASKS.replace("cassette", 'cassette("shared")'))
+    says("--record-mode=once", asks="abc")
+    walked = []
+    walk = os.walk
+    monkeypatch.setattr(os, "walk", lambda top, *args, **kwargs: walked.append(top) or walk(top, *args, **kwargs))
+    assert says("-k", "it", "--unused=ignore")[0] == 0
+    assert walked == []
+    assert says("--unused=ignore")[0] == 0
+    assert walked != []
 
 
 def test_what_pytests_own_settings_leave_out_protects_what_it_may_share(says):
@@ -251,6 +264,10 @@ def test_a_mode_without_cassettes_proves_nothing(says):
     says.write("test_it.py", ASKS.replace("cassette", 'cassette(mode="off")'))
     assert says("--unused=fail")[0] == 0
     assert says.unused() == {}
+    says.write("test_it.py", ASKS)
+    says.write("onetake.toml", 'mode = "off"')
+    code, text = says("--unused=fail")
+    assert code == 0 and "nothing is said of unused entries: the mode is off" in text
 
 
 def test_what_a_child_process_replays_nobody_knows(says):
@@ -364,5 +381,5 @@ def test_what_runs_nothing_writes_nothing(says):
     assert not (says.path / ".onetake").exists()
     says("--record-mode=once")
     says("--setup-only", "--unused=fail")
-    assert [run.counts for run in says.ledgers()] == [True, False]
+    assert ["why" in run for run in says.ledgers()] == [False, True]
     assert [path.name for path in (says.path / "cassettes").iterdir()] == ["test_it"]

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from onetake.pytest_whole import LeftOut, left_out, selection
+from onetake.pytest_whole import left_out, selection
 
 pytest_plugins = ("pytester",)
 
@@ -40,10 +40,10 @@ def test_selection(pytester, words, ini, selects):
     assert selection(config_of(pytester, *words, ini=ini)) == selects
 
 
-def found(pytester, *words, ini="", collected=(), cwd="."):
+def found(pytester, *words, ini="", collected=(), **more):
     config = config_of(pytester, *words, ini=ini)
     here = {os.path.realpath(pytester.path / name) for name in collected}
-    return left_out(config, pytester.path, here)
+    return left_out(config, pytester.path, here, **more)
 
 
 @pytest.fixture
@@ -76,15 +76,18 @@ def test_all_were_collected(modules):
     ],
 )
 def test_one_was_left_out(modules, words, ini, collected, left, asked):
-    assert found(modules, *words, ini=ini, collected=collected) == LeftOut(modules.path / left, asked)
+    one = found(modules, *words, ini=ini, collected=collected)
+    assert (one.path, one.asked) == (modules.path / left, asked)
 
 
 def test_what_counts_as_a_test_module_is_pytests_word(modules):
     assert found(modules, ini="python_files = sub/*.py", collected=["sub/test_b.py"]) is None
-    assert found(modules, ini="python_files = help*.py", collected=[]) == LeftOut(modules.path / "helper.py", False)
+    one = found(modules, ini="python_files = help*.py", collected=[])
+    assert (one.path, one.asked) == (modules.path / "helper.py", False)
 
 
-def test_a_folder_that_is_too_large_is_not_looked_through(modules, monkeypatch):
-    monkeypatch.setattr("onetake.pytest_whole._MOST_FOLDERS", 2)
+def test_a_folder_that_is_too_large_is_not_looked_through(modules):
     collected = ["test_a.py", "sub/test_b.py", "more/test_c.py"]
-    assert found(modules, collected=collected) == LeftOut(modules.path, asked=True)
+    one = found(modules, collected=collected, most=2)
+    assert (one.path, one.asked) == (modules.path, True)
+    assert found(modules, collected=collected, most=3) is None

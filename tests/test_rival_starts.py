@@ -13,7 +13,7 @@ import vcr
 import onetake
 from onetake import rival_starts
 from onetake.errors import AdapterError
-from onetake.scopes import set_start
+from onetake.settings_start import set_start
 
 URL = "https://api.openai.com/v1/chat/completions"
 

@@ -10,15 +10,15 @@ import httpx
 import pytest
 
 import onetake
-from onetake import active, scopes
+from onetake import active, settings_start
 from onetake.errors import InteractionNotFound, UsageError
 
 
 @pytest.fixture(autouse=True)
 def in_folder(tmp_path):
-    before = scopes.set_start(tmp_path)
+    before = settings_start.set_start(tmp_path)
     yield tmp_path
-    scopes.set_start(before)
+    settings_start.set_start(before)
 
 
 @pytest.fixture
@@ -198,12 +198,12 @@ def test_one_object_in_two_threads_ends_each_session_where_it_began(ask):
 def test_relative_names_count_from_the_settings_file(ask, in_folder):
     (in_folder / "deep/er").mkdir(parents=True)
     (in_folder / "onetake.toml").write_text("")
-    scopes.set_start(in_folder / "deep/er/test_x.py")
+    settings_start.set_start(in_folder / "deep/er/test_x.py")
     with onetake.use_cassette("c", mode="once"):
         ask("a")
     assert (in_folder / "c").is_dir()
 
 
 def test_the_start_is_given_back(in_folder):
-    assert scopes.set_start(None) == in_folder
-    assert scopes.set_start(in_folder) is None
+    assert settings_start.set_start(None) == in_folder
+    assert settings_start.set_start(in_folder) is None

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 import onetake
-from onetake import scopes
+from onetake import settings_start
 from onetake.errors import InteractionNotFound
 
 
@@ -17,9 +17,9 @@ def ask(provider, text):
 
 @pytest.fixture(autouse=True)
 def in_folder(tmp_path):
-    before = scopes.set_start(tmp_path)
+    before = settings_start.set_start(tmp_path)
     yield tmp_path
-    scopes.set_start(before)
+    settings_start.set_start(before)
 
 
 def test_it_shows_what_the_reference_lists_and_nothing_of_the_machinery(in_folder):

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 import onetake
+from onetake import session_run
 from onetake.errors import InteractionNotFound, StoreError, UsageError
 from onetake.model import Mode
 from onetake.options import Options
@@ -138,13 +139,35 @@ def test_used_is_what_was_asked_for_or_written_also_under_another_ordinal(opened
     ask(provider, "x")
     first.close()
     second = opened("shared", test="test_b")
-    assert second.used.slots == set()
+    assert second.account.used.slots == set()
     ask(provider, "x")
     second.close()
     (entry,) = second.session.recorded
-    assert second.used.slots == {(entry.key[:16], 0)}
-    assert (second.used.folder, second.used.root, second.used.known) == (tmp_path / "shared", tmp_path, True)
+    assert second.account.used.slots == {(entry.key[:16], 0)}
+    assert (second.account.used.folder, second.account.used.root, second.account.used.known) == (tmp_path / "shared", tmp_path, True)
     first.promote()
     second.promote()
-    assert second.used.slots == {(entry.key[:16], 0), (entry.key[:16], 1)}
-    assert opened(mode="off").used.known is False
+    assert second.account.used.slots == {(entry.key[:16], 0), (entry.key[:16], 1)}
+    assert opened(mode="off").account.used.known is False
+
+
+def test_what_another_process_of_the_same_test_put_aside_is_never_taken_for_a_childs(opened, provider):
+    mine = opened(test="test_it", owned=True)
+    ask(provider, "mine")
+    mine.close()
+    other = opened(mode="new_episodes", test="test_it", owned=True)
+    ask(provider, "others")
+    other.close()
+    assert [len(run.promote()) for run in (mine, other)] == [1, 1]
+    assert [len(run.session.recorded) for run in (mine, other)] == [1, 1]
+    assert (len(mine.session.entries), provider.count) == (2, 2)
+
+def test_only_who_began_last_is_told_of_a_session_that_is_no_tests_own(opened, monkeypatch):
+    outer, inner = [], []
+    monkeypatch.setattr(session_run, "listeners", [outer.append, inner.append])
+    first, second = opened("a"), opened("b")
+    opened("c", test="test_it").close()
+    first.close()
+    session_run.listeners.pop()
+    second.close()
+    assert (inner, outer) == ([first], [second])

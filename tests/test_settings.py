@@ -148,7 +148,7 @@ def test_without_any_the_folder_is_the_root(tmp_path, monkeypatch, start):
         ("[[key.replace]]\npattern = 'x'", "key.replace[0] lacks 'with': { pattern = …, with = … }"),
         ("[contracts.x]", "contracts.x lacks 'schema': { schema = …, schema_version = …, "),
         ("[tool.onetak]", "onetake.toml: tool knows no 'onetak'; did you mean 'onetake'?"),
-        ("[tool.onetake]\n[key]", "onetake.toml: knows no 'key'; it may be 'tool'"),
+        ("[tool.onetake]\n[key]", "onetake.toml: has settings in two forms, 'key' and under 'tool': use one of them"),
         ("mode = 'nones'", "onetake.toml: mode: unknown word 'nones'; did you mean 'none'?"),
         ("mode = 1", "mode: must be 'none', 'once', 'new_episodes', 'all', 'off', 'replay' or 'rewrite', not 1"),
         ("repeats = 'sequense'", "repeats: unknown word 'sequense'; did you mean 'sequence'?"),

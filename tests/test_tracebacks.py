@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import sys
+import threading
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from onetake.errors import InteractionNotFound
 from onetake.ledger import Ledger
-from onetake.tracebacks import end_at_callers_line, end_before_ours, family
+from onetake.tracebacks import cut_uncaught, end_at_callers_line, end_before_ours, family
 
 
 def _raised(call):
@@ -48,6 +52,42 @@ def test_what_lies_below_the_callers_line_is_cut_off():
     assert traceback.extract_tb(error.__traceback__)[-1].filename.endswith("ledger.py")
     end_at_callers_line(error)
     assert traceback.extract_tb(error.__traceback__)[-1].name == "<lambda>"
+
+
+@pytest.fixture
+def hooks(monkeypatch):
+    """Python's own hooks for what nobody catches, put back at the end."""
+    monkeypatch.setattr(sys, "excepthook", sys.__excepthook__)
+    monkeypatch.setattr(threading, "excepthook", threading.__excepthook__)
+    return monkeypatch
+
+
+def test_what_ends_a_program_or_a_thread_is_shown_to_the_programs_own_line(hooks, capsys):
+    cut_uncaught()
+    error = _raised(lambda: [*map(Ledger().expecting().gen.throw, [InteractionNotFound("no interaction", "x")])])
+    sys.excepthook(type(error), error, error.__traceback__)
+    shown = capsys.readouterr().err
+    assert "in <lambda>" in shown and "ledger.py" not in shown
+    assert shown.endswith("InteractionNotFound: no interaction: x\n")
+
+    def fail():
+        Ledger().expecting().gen.throw(InteractionNotFound("no interaction", "y"))
+
+    thread = threading.Thread(target=fail)
+    thread.start()
+    thread.join()
+    shown = capsys.readouterr().err
+    assert "in fail" in shown and "ledger.py" not in shown and "no interaction: y" in shown
+
+
+def test_another_error_is_shown_whole_and_a_programs_own_hook_stays(hooks, capsys):
+    cut_uncaught()
+    error = _raised(lambda: Ledger().expecting().gen.throw(ValueError("own")))
+    sys.excepthook(type(error), error, error.__traceback__)
+    assert "ledger.py" in capsys.readouterr().err
+    hooks.setattr(sys, "excepthook", print)
+    cut_uncaught()
+    assert sys.excepthook is print
 
 
 def test_a_refusal_that_was_not_raised_is_left_alone():

@@ -51,7 +51,6 @@ class _Call:
 _inside: ContextVar[_Call | None] = ContextVar("onetake_inside", default=None)
 _passing: ContextVar[_Call | None] = ContextVar("onetake_passing", default=None)
 _open: list[Scope] = []
-_softly = False
 _lock = forking.Lock()
 
 
@@ -65,8 +64,7 @@ def enter(engine: Engine, *, ambient: bool = False, lets_go: bool = False) -> Sc
     """
     scope = Scope(engine, bound(), ambient, lets_go)
     engine.closed = False
-    with _lock:
-        engine.ledger.softly = _softly
+    with _lock.held:
         _carry_into_threads()
         _open.append(scope)
     return scope
@@ -75,26 +73,8 @@ def enter(engine: Engine, *, ambient: bool = False, lets_go: bool = False) -> Sc
 def leave(scope: Scope) -> None:
     """Close a scope: a call that still comes under it is refused in its name."""
     scope.engine.closed = True
-    with _lock:
+    with _lock.held:
         _open.remove(scope)
-
-
-@contextmanager
-def softly() -> Iterator[None]:
-    """Have every session that is open inside the block raise its refusals as `Exception`s, for what stops at others."""
-    _set_softly(True)
-    try:
-        yield
-    finally:
-        _set_softly(False)
-
-
-def _set_softly(value: bool) -> None:
-    global _softly
-    with _lock:
-        _softly = value
-        for scope in _open:
-            scope.engine.ledger.softly = value
 
 
 def innermost() -> Scope | None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from onetake.promoting import Journal
 from onetake.stores import files
 from onetake.stores.directory import DirectoryStore
 from onetake.stores.naming import SIDE_FOLDERS
+
+if TYPE_CHECKING:
+    from onetake.promoting import Journal
 
 _IGNORE = b"*\n"
 
@@ -92,6 +95,8 @@ def journal(root: Path, folder: Path, part: str) -> Journal:
         part: Which of its pending stores this session's entries wait in.
     """
     name = sha256(str(aside(root, "pending", folder).relative_to(root)).encode("utf-8", "surrogateescape")).hexdigest()
+    from onetake.promoting import Journal  # with all that reads entries: the pytest plugin needs only where things lie
+
     place = root / ".onetake" / "promoting"
     return Journal(place, name[:16], part, lambda part: AsideStore(root, "pending", folder, part))
 

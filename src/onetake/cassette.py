@@ -62,7 +62,7 @@ class Cassette:
 
     def ordinals(self, key: str) -> set[int]:
         """Return the ordinals stored for a key; looks again if there are none and another process wrote."""
-        with self._lock:
+        with self._lock.held:
             found = self._index.get(key[:16])
             if not found and self.store.stamp() != self._stamp:
                 self._refresh()
@@ -71,7 +71,7 @@ class Cassette:
 
     def has(self, key: str, ordinal: int) -> bool:
         """Tell whether an entry is stored; looks again if it is not and another process wrote."""
-        with self._lock:
+        with self._lock.held:
             if ordinal in self._index.get(key[:16], ()):
                 return True
             if self.store.stamp() != self._stamp:
@@ -139,17 +139,17 @@ class Cassette:
             write(self.store, entry, side, over=True)
         self._note(entry)
 
-    def take_over(self, test: str) -> list[Entry]:
+    def take_over(self, slots: Collection[Slot]) -> list[Entry]:
         """Take what this session's child processes put into the pending store as written by this session.
 
         Args:
-            test: The session's test: another one's entries may wait in the same place.
+            slots: What they say they put there: another process's entries may wait in the same place.
 
         Raises:
             StoreError: One cannot be read; nothing was taken, and everything still waits.
         """
         stored = {(name[:16], ordinal) for name, ordinal in self.store.names()}
-        return self._pending.take_over(test, self._before, stored) if self._pending else []
+        return self._pending.take_over(slots, self._before, stored) if self._pending else []
 
     def promote(self) -> list[Entry]:
         """Move what waits in the pending store into the cassette, all or none; returns the entries as they are there.
@@ -159,25 +159,29 @@ class Cassette:
         """
         return self._pending.promote(self.store) if self._pending else []
 
-    def retire(self, touched: Collection[tuple[str, int]], trash: Store, *, entries: bool) -> None:
+    def retire(self, touched: Collection[tuple[str, int]], trash: Store, *, entries: bool) -> int:
         """Move to the trash what waits in the pending store for nobody and, if *entries*, the entries not touched.
 
         Args:
             touched: Key and ordinal of what was asked for or written.
             trash: Where they go, with their sidecars.
             entries: True moves the cassette's own entries too; one that cannot be read stays where it is.
+
+        Returns:
+            How many were moved.
         """
         slots = {(key[:16], ordinal) for key, ordinal in touched}
-        if self._pending:
-            self._pending.retire(slots, trash)
+        moved = self._pending.retire(slots, trash) if self._pending else 0
         for key, ordinal, entry in list(self.all()) if entries else ():
             if isinstance(entry, Entry) and (key[:16], ordinal) not in slots:
                 move(self.store, trash, entry)
-        with self._lock:
+                moved += 1
+        with self._lock.held:
             self._refresh()
+        return moved
 
     def _note(self, entry: Entry) -> None:
-        with self._lock:
+        with self._lock.held:
             self._index.setdefault(entry.key[:16], set()).add(entry.ordinal)
 
     def _refresh(self) -> None:

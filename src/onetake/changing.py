@@ -27,6 +27,34 @@ _WHAT_IS_ASKED = re.compile(
     r"|generationConfig|generation_config|inferenceConfig|options)\b.*"
 )
 """What an answer hangs on: no rule is offered that would take it out of the key."""
+_PROMPT = re.compile(
+    r"body\$\.(messages|contents|content|input|inputs|prompt|system|systemInstruction|system_instruction|instructions"
+    r"|query|documents|texts|text)\b.*"
+)
+"""What people edit: where only that differs, an edit is likelier than a value that changes by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Anew:
+    """That a test, or several, asked anew although their cassettes have entries.
+
+    Args:
+        new: How many entries were recorded.
+        played: How many of the old ones were replayed.
+        places: Where the requests differ from those that lay there.
+        in_all: True where every request differs there.
+        mend: What ends it, or what it likely is; one line.
+    """
+
+    new: int
+    played: int
+    places: str
+    in_all: bool
+    mend: str
+
+    def __str__(self) -> str:
+        who = "it differs" if self.new == 1 else "all differ" if self.in_all else "they differ"
+        return f"{self.new} new, {self.played} played: {who} at {self.places}; {self.mend}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +65,7 @@ class _Change:
     recorded_at: str
 
 
-def anew(new: Sequence[Entry], played: int, cassette: Cassette, policy: Policy, *, owned: bool) -> str:
+def anew(new: Sequence[Entry], played: int, cassette: Cassette, policy: Policy, *, owned: bool) -> Anew | None:
     """Say where the requests of a test differ from those that lay there, where hardly one of these was asked.
 
     Reads the cassette; only worth it where something was recorded.
@@ -50,18 +78,18 @@ def anew(new: Sequence[Entry], played: int, cassette: Cassette, policy: Policy, 
         owned: True where the cassette is this test's alone; else only what this test recorded counts as its own.
 
     Returns:
-        One line: how many, where they differ, and the key rule for `[tool.onetake.key]` that ends it, if one may. Empty
-        where nothing is wrong.
+        How many, where they differ, and the key rule for the settings that ends it, if one may. None where
+        nothing is wrong.
     """
     if cassette.was_empty or not new or played * 10 > len(new):
-        return ""
+        return None
     old = list(islice(_old(new, cassette, policy, owned=owned), _OLD))
     if not old:
-        return ""
+        return None
     changes = [change for entry in new[:_NEW] if (change := _change(entry, old, policy)) is not None]
     if not changes:
-        return ""
-    return f"{len(new)} new, {played} played: {_where(changes)}; {_mend(changes)}"
+        return None
+    return Anew(len(new), played, *_where(changes), _mend(changes, f"[{policy.prefix}key]", owned=owned))
 
 
 def _old(new: Sequence[Entry], cassette: Cassette, policy: Policy, *, owned: bool) -> Iterator[Candidate]:
@@ -79,29 +107,34 @@ def _change(entry: Entry, old: list[Candidate], policy: Policy) -> _Change | Non
     return _Change(found[1], found[0].recorded_at) if found and found[1] else None
 
 
-def _where(changes: list[_Change]) -> str:
-    """Name the places in which all differ; where there is none, the first few."""
+def _where(changes: list[_Change]) -> tuple[str, bool]:
+    """Name the places in which all differ, and say so; where there is none, the first few."""
     places = [list(dict.fromkeys(_place(one.path) for one in change.differences)) for change in changes]
     common = [place for place in places[0] if all(place in other for other in places)]
     named = common or list(dict.fromkeys(place for found in places for place in found))
     more = f" and {len(named) - _PLACES} more places" if len(named) > _PLACES else ""
-    who = "it differs" if len(changes) == 1 else "all differ" if common else "they differ"
-    return f"{who} at {', '.join(named[:_PLACES])}{more}"
+    return ", ".join(named[:_PLACES]) + more, bool(common)
 
 
-def _mend(changes: list[_Change]) -> str:
+def _mend(changes: list[_Change], table: str, *, owned: bool) -> str:
     rules: dict[str, list[str]] = {}
+    unruled: list[str] = []
     for change in changes:
         for difference in change.differences:
             setting, member = _rule(difference, change.recorded_at)
             if not setting:
-                return (
-                    "if nobody changed that, it changes by itself, and every run asks anew:"
-                    " make it the same in every run, or name it in [tool.onetake.key]"
-                )
-            if member not in rules.setdefault(setting, []):
+                unruled.append(difference.path)
+            elif member not in rules.setdefault(setting, []):
                 rules[setting].append(member)
-    return f"if that does not count, add to [tool.onetake.key]: {'; '.join(hints.written(rules))}, and record once more"
+    if unruled and all(map(_PROMPT.fullmatch, unruled)):
+        end = "--record-mode=all replaces them" if owned else "a run of all tests names them"
+        return f"likely an edited prompt, whose old entries are unused now: {end}; if nobody edited it, every run asks anew"
+    if unruled:
+        return (
+            "if nobody changed that, it changes by itself, and every run asks anew:"
+            f" make it the same in every run, or name it in {table}"
+        )
+    return f"if that does not count, add to {table}: {'; '.join(hints.written(rules))}, and record once more"
 
 
 def _rule(difference: Difference, recorded_at: str) -> tuple[str, str]:

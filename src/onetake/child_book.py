@@ -34,13 +34,15 @@ class Tally:
     """Answers that the gate refused; the ordinal counts among the rejects."""
     notes: dict[str, None] = field(default_factory=dict)
     """What was said that is no refusal, each text once."""
+    failed: set[str] = field(default_factory=set)
+    """The keys of calls that went live and brought nothing to keep, in the end."""
 
 
 class ChildBook:
     """A folder that a session's children write to and its own process reads.
 
-    A line is `+ <number> <refusal>`; `- <number>` for one that was expected or handled after all; `replayed`,
-    `recorded` or `rejected` with key and ordinal; `note <text>`.
+    A line is `+ <number> <refusal> <where it was shown>`; `- <number>` for one that was expected or handled after all; `replayed`,
+    `recorded`, `rejected` or `failed` with key and ordinal; `note <text>`.
 
     Args:
         folder: Under `.onetake/children/` of *root*; made by the first child.
@@ -59,6 +61,7 @@ class ChildBook:
         self._unsaid = b""
         self._read: dict[str, int] = {}
         self._found: dict[str, dict[int, Refusal]] = {}
+        self._shown: dict[int, str] = {}
         self._unread: set[str] = set()
         """The files that hold something that cannot be read; a person may want to look at them."""
         self._is_open = True
@@ -84,20 +87,30 @@ class ChildBook:
         """Whether this process is a child of the one that opened the session."""
         return os.getpid() != self._reader
 
-    def tell(self, refusal: Refusal) -> None:
-        """Write a refusal down, if this process is a child; without the answer that is on no disk for its secrets."""
+    def tell(self, refusal: Refusal, shown: str) -> None:
+        """Write a refusal down, if this process is a child; without the answer that is on no disk for its secrets.
+
+        Args:
+            refusal: What was said.
+            shown: Where, as `ledger.terminal` tells it.
+        """
         if not self.is_child:
             return
         self._begin()
         self._mine.append(refusal)
         told = type(refusal)(*refusal.args[:2]) if isinstance(refusal, NotStored) else refusal
-        self._write(b"+ %d %s" % (len(self._mine) - 1, base64.b64encode(pickle.dumps(told))))
+        data = base64.b64encode(pickle.dumps(told))
+        self._write(b"+ %d %s %s" % (len(self._mine) - 1, data, shown.encode()))
+
+    def shown(self, refusal: Refusal) -> str:
+        """Return where a child showed a refusal that `told` returned; empty where that is not known."""
+        return self._shown.get(id(refusal), "")
 
     def count(self, what: str, key: str, ordinal: int) -> None:
         """Write down what became of a call, if this process is a child.
 
         Args:
-            what: `replayed`, `recorded` or `rejected`.
+            what: `replayed`, `recorded`, `rejected` or `failed`.
             key: The entry's.
             ordinal: The entry's.
         """
@@ -143,14 +156,18 @@ class ChildBook:
         settled: list[Refusal] = []
         for line in filter(None, self._lines(file)):
             match line.split(b" "):
-                case [b"+", number, data] if number.isdigit():
+                case [b"+", number, data, *shown] if number.isdigit():
                     found[int(number)] = _refusal(data, file)
                     told.append(found[int(number)])
+                    self._shown[id(told[-1])] = b"".join(shown).decode(errors="replace")
                 case [b"-", number] if number.isdigit():
                     # None where the line that told it could not be written.
                     settled += [one] if (one := found.get(int(number))) else []
                 case [b"replayed" | b"recorded" | b"rejected" as what, key, number] if number.isdigit():
                     getattr(self.tally, what.decode()).append((key.decode(errors="replace"), int(number)))
+                    self.tally.failed.discard(key.decode(errors="replace"))
+                case [b"failed", key, number] if number.isdigit():
+                    self.tally.failed.add(key.decode(errors="replace"))
                 case [b"note", text] if (note := _note(text)) is not None:
                     self.tally.notes[note] = None
                 case _:

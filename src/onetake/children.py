@@ -27,14 +27,16 @@ _seeds: WeakKeyDictionary[Engine, str] = WeakKeyDictionary()
 _travelling: dict[tuple[str, str], bool] = {}
 
 
-def seed_of(options: Options, policy: Policy, folder: Path, told: Path, refusals: str, *, owned: bool) -> str:
+def seed_of(
+    options: Options, policy: Policy, folder: Path, place: tuple[Path, str], refusals: str, *, owned: bool
+) -> str:
     """Return what a child needs to open the same session, as JSON.
 
     Args:
         options: What the session was asked for; what the settings say, the child reads for itself.
         policy: What it goes by.
         folder: Its cassette's.
-        told: Where children write what they do and refuse.
+        place: Where children write what they do and refuse, and which place their entries wait in.
         refusals: `fail` or `report`.
         owned: True where the cassette is one test's alone.
 
@@ -60,7 +62,9 @@ def seed_of(options: Options, policy: Policy, folder: Path, told: Path, refusals
         "test": policy.test,
         "node": policy.node,
         "owned": owned,
-        "told": str(told),
+        "told": str(place[0]),
+        "part": place[1],
+        "process": os.getpid(),
     }
     if unjudged := [one.name for one in policy.contracts if one.is_type or not _travels(one)]:
         seed |= _sealed(policy, f"cannot judge the contract {unjudged[0]}")
@@ -79,7 +83,7 @@ def begin(engine: Engine, seed: str) -> None:
         seed: What `seed_of` returned.
     """
     starting.hand_on(seed_here)
-    with _lock:
+    with _lock.held:
         _seeds[engine] = seed
 
 
@@ -88,7 +92,7 @@ def show() -> None:
 
     To be called when a scope was opened or left.
     """
-    with _lock:
+    with _lock.held:
         _show()
 
 
@@ -124,6 +128,8 @@ def _options(options: Options, policy: Policy) -> dict[str, Any]:
         "ignore": list(options.ignore),
         "key": _key(options),
         "max_age": _max_age(options),
+        "mode_by": policy.mode_by,
+        "is_program": policy.is_program,
     }
 
 

@@ -66,7 +66,7 @@ def begin(*, sealed: bool, credentials: Mapping[str, str] = _NONE) -> None:
         sealed: True where it never goes live. The dummies stand in while sealed sessions are open and no others.
         credentials: Variables, with harmless values, that its settings name.
     """
-    with _lock:
+    with _lock.held:
         _open[sealed] += 1
         if sealed:
             _own.append(credentials)
@@ -80,7 +80,7 @@ def end(*, sealed: bool, credentials: Mapping[str, str] = _NONE) -> None:
         sealed: As it was said when it opened.
         credentials: As they were said when it opened.
     """
-    with _lock:
+    with _lock.held:
         _open[sealed] -= 1
         if sealed:
             _own.remove(credentials)

@@ -14,7 +14,7 @@ from onetake.contract import Contract
 from onetake.decide import Action, Found, decide, reads_nothing
 from onetake.errors import ContractError, FormatError, NotStored, Refusal, StoreError
 from onetake.keeping import Keeper
-from onetake.ledger import Ledger
+from onetake.ledger import Ledger, is_soft
 from onetake.lookup import Lookup
 from onetake.model import Entry, Repeats, Request, Response
 from onetake.printable import one_line
@@ -178,7 +178,7 @@ class Engine:
     def abandon(self, call: Live) -> None:
         """End a call without an answer: its ordinal is free again, and those who wait for it begin again."""
         if self._end(call):
-            self.unanswered[call.asked.key] = call.asked
+            self._note_unanswered(call)
             self._turn(call.asked.key).land(call)
 
     def refuse(self, refusal: Refusal) -> Refusal:
@@ -189,7 +189,7 @@ class Engine:
 
     def in_callers_form(self, refusal: Refusal) -> Refusal:
         """Return a refusal as its thread can stand it: pool workers hang on what is no `Exception`."""
-        return refusal.as_exception() if self.ledger.softly or misses.in_pool_worker() else refusal
+        return refusal.as_exception() if is_soft() or misses.in_pool_worker() else refusal
 
     def _check_watched(self, contracts: tuple[Contract, ...]) -> None:
         """Say before anything is asked and paid for that a file which a contract watches is not there."""
@@ -236,7 +236,7 @@ class Engine:
 
     def _resume(self, asked: Asked, entry: Entry) -> None:
         """Take what an earlier, failed run of this test left as recorded by this one, once."""
-        with self._lock:
+        with self._lock.held:
             if entry in self.resumed:
                 return
             self.resumed.append(entry)
@@ -249,7 +249,7 @@ class Engine:
         said = self.policy.traffic.warning(method, place)
         if not said:
             return
-        with self._lock:
+        with self._lock.held:
             if (method, place) in self._warned:
                 return
             self._warned.add((method, place))
@@ -273,16 +273,20 @@ class Engine:
 
     def _end(self, call: Live) -> bool:
         """Tell whether this is a call's one end; a stream that is read out and closed at once comes here twice."""
-        with self._lock:
+        with self._lock.held:
             ended, call.ended = call.ended, True
         return call.is_ours and not ended
+
+    def _note_unanswered(self, call: Live) -> None:
+        self.unanswered[call.asked.key] = call.asked
+        self.ledger.count("failed", call.asked.key, call.ordinal)
 
     def _kept(self, judged: Judged, *, raising: bool) -> Response:
         judgement = judged.judgement
         if isinstance(judgement, Exception):
             raise judgement
         if judgement.kind is gate.Kind.PASS:
-            self.unanswered[judged.call.asked.key] = judged.call.asked
+            self._note_unanswered(judged.call)
             return judged.response
         self.unanswered.pop(judged.call.asked.key, None)
         return self._keeper.keep(judged.call, judged.response, judgement, raising=raising)

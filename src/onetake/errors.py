@@ -66,6 +66,9 @@ class Refusal(OnetakeError):
     a `NotStored` hold the response too, which neither `str` nor `repr` shows.
     """
 
+    recordable = False
+    """Whether mode `new_episodes` would record what is missing here, so that nothing else need be mended first."""
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self)!r})"
 
@@ -76,7 +79,9 @@ class Refusal(OnetakeError):
         does pytest while it tears fixtures down; those that are left are not run.
         """
         twin: type[Refusal] = _TWINS.get(type(self), type(self))
-        return twin(*self.args)
+        made = twin(*self.args)
+        made.recordable = self.recordable
+        return made
 
 
 class InteractionNotFound(Refusal):

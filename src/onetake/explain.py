@@ -11,6 +11,7 @@ from typing import Any
 from onetake import picking
 from onetake.compare import Difference, differences, distance
 from onetake.decide import Found, refuses
+from onetake.format import REMEDY
 from onetake.hints import key_rules, written
 from onetake.key import volatile
 from onetake.model import Mode, Request
@@ -86,8 +87,13 @@ def nearest(
     return None if found is None else (found, differences(asked_parts, found.parts, _DIFFERENCES))
 
 
-def describe(candidate: Candidate, differences: Sequence[Difference]) -> str:
+def describe(candidate: Candidate, differences: Sequence[Difference], prefix: str = "tool.onetake.") -> str:
     """Say which stored interaction is nearest, who recorded it, how it differs, and which key rule would end that.
+
+    Args:
+        candidate: The nearest.
+        differences: How it differs.
+        prefix: What stands before the name of a table in the project's settings.
 
     Returns:
         Printable lines, at most 20.
@@ -96,7 +102,7 @@ def describe(candidate: Candidate, differences: Sequence[Difference]) -> str:
     head = [f"{one_line(candidate.place)} ({state})", *_origin(candidate)]
     if not differences:
         return "\n".join([*head, "the request is the same"])
-    hints = _hints(candidate, differences)
+    hints = _hints(candidate, differences, prefix)
     shown: list[str] = []
     room = _LINES - len(head) - len(hints) - 1
     done = 0
@@ -129,6 +135,7 @@ def remedy(
     cassette: str,
     empty: bool = False,
     sealed: bool = False,
+    by_ci: bool = False,
     switch: str = "",
 ) -> str:
     """Say what mends a refusal in the present mode.
@@ -140,7 +147,8 @@ def remedy(
         cassette: The cassette's place.
         empty: True where the cassette holds no entry at all.
         sealed: True where the environment says `ONETAKE_MODE=none`, which no other setting overrides.
-        switch: How another mode is said for this program, up to the mode's word; empty where its code says it.
+        by_ci: True where the mode is `none` because `CI` is set.
+        switch: How another mode is said for this program, as `modes.switch` returns it; empty where its code says it.
 
     Returns:
         Printable lines, most of them to run or to write; empty where this mode refuses no such request.
@@ -149,6 +157,8 @@ def remedy(
         return ""
     first = sealed and not switch.startswith("ONETAKE_MODE")
     lines = ["unset ONETAKE_MODE first: its none wins over every other mode"] if first else []
+    if by_ci and not sealed and not pytest_node:
+        lines.append("CI is set, so the mode is none where nobody says another")
     if empty and found is Found.ABSENT:
         whose = "this test" if pytest_node else one_line(cassette)
         return "\n".join([*lines, f"no entry for {whose} yet: {command(Mode.ONCE, pytest_node, switch)}"])
@@ -164,7 +174,7 @@ _MENDING = {
 }
 _ADVICE = {
     Found.EXHAUSTED: 'or set repeats = "same", where one answer is meant for every identical request',
-    Found.UNREADABLE: "or restore the file from version control",
+    Found.UNREADABLE: f"or {REMEDY}",
     Found.UNKEPT: "or name the kind of that answer in keep",
     Found.EXPIRED: "or allow a greater max_age",
     Found.PENDING: "it waits for this test to pass: the run that recorded it failed",
@@ -172,9 +182,15 @@ _ADVICE = {
 
 
 def command(mode: Mode, pytest_node: str | None, switch: str = "") -> str:
-    """Say how to run the present test, or the program, in another mode; one line to run or to write."""
+    """Say how to run the present test, or the program, in another mode; one line to run or to write.
+
+    Args:
+        mode: The other mode.
+        pytest_node: The test's id, None outside pytest.
+        switch: As `modes.switch` returns it.
+    """
     if pytest_node is None and switch:
-        return f"{switch}{mode}"
+        return switch.replace("{mode}", mode, 1)
     if pytest_node is None:
         return f'mode="{mode}"'
     return f"pytest --record-mode={mode} {quoted(one_line(pytest_node, 400))}"
@@ -245,10 +261,10 @@ def _difference(difference: Difference) -> list[str]:
     return [f"{path}:", f"  asked  {asked}", f"  stored {stored}"]
 
 
-def _hints(candidate: Candidate, differences: Sequence[Difference]) -> list[str]:
+def _hints(candidate: Candidate, differences: Sequence[Difference], prefix: str) -> list[str]:
     rules, explained = key_rules(differences, candidate.recorded_at, volatile.today())
     if not rules:
         return []
     effect = "makes it match" if explained == len(differences) else f"takes away {explained} of these"
     lines = written(rules, _RULES)
-    return [f"once recorded under it, this {effect}, in [tool.onetake.key]:", *(f"  {line}" for line in lines)]
+    return [f"once recorded under it, this {effect}, in [{prefix}key]:", *(f"  {line}" for line in lines)]

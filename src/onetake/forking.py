@@ -33,23 +33,16 @@ def remember(owner: Renewable) -> None:
 
 
 class Lock:
-    """A re-entrant lock for `with`; in a forked child it is free, whoever held it in the parent.
+    """A re-entrant lock for `with lock.held:`; in a forked child it is free, whoever held it in the parent.
 
     A lock that another thread of the parent holds at the fork stays locked in the child, and nobody there would open
     it. What the thread that forks holds itself, it goes on holding.
-
-    `with lock.held:` is the same in a quarter of the time, for what every call comes through.
     """
 
     def __init__(self) -> None:
         self.held = threading.RLock()
+        """The lock itself: every call comes through some, and a `with` of our own takes half as long again."""
         remember(self)
-
-    def __enter__(self) -> None:
-        self.held.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self.held.release()
 
     def renew(self) -> None:
         """Take a new lock where a thread holds the old one that is not in this process."""

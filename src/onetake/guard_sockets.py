@@ -29,7 +29,7 @@ what HTTP/2 acknowledges, leaves after that call."""
 
 def install() -> None:
     """Hook the sockets of this process, and those of the libraries that took a copy of their methods."""
-    with _lock:
+    with _lock.held:
         real = next(kind for kind in socket.socket.__mro__ if kind.__module__ == "socket")
         _hook(real, connect=_connect, connect_ex=_connect_ex, send=_send, sendall=_send, sendto=_sendto)
         _hook(real, sendmsg=_sendmsg, sendfile=_sendfile, accept=_accept)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from contextvars import Token
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,28 +67,36 @@ def belong(seed: str) -> None:
         modes.set_run(*_said_for_all(seed))
 
 
+def succession() -> SessionRun | None:
+    """Return the session that the environment names, as this process's own.
+
+    Returns:
+        None where another process opened it, or a test: then this one is its child.
+
+    Raises:
+        OnetakeError: It cannot be opened here.
+    """
+    seed = os.environ[starting.VARIABLE]
+    said = json.loads(seed)
+    if said["process"] != os.getpid() or said["test"]:
+        return None
+    modes.set_run(*_said_for_all(seed))
+    return _run(seed, as_own=True)
+
+
 def _said_for_all(seed: str) -> tuple[Mode | None, str]:
     """Return what was said for the whole program that this process is part of, as `modes.set_run` takes it."""
     said = json.loads(seed)
     return (Mode(said["forced"]) if said["forced"] else None), said["switch"]
 
 
-def _run(seed: str) -> SessionRun:
+def _run(seed: str, *, as_own: bool = False) -> SessionRun:
     said = json.loads(seed)
-    del said["forced"], said["switch"]
-    root, told = Path(said.pop("root")), Path(said.pop("told"))
+    del said["forced"], said["switch"], said["process"]
+    root, told, part = Path(said.pop("root")), Path(said.pop("told")), said.pop("part")
     test, node, owned = said.pop("test"), said.pop("node"), said.pop("owned")
     unrecorded = said.pop("unrecorded", "")
     said["contract"] = [Contract(**contract) for contract in said.pop("contracts")]
     given = Options(**said), load_settings(root), Mode.NONE, test
-    return SessionRun(*given, node=node, owned=owned, unrecorded=unrecorded, inherited=(seed, told))
-
-
-def start() -> None:
-    """Open the session at a Python's start; one that cannot be opened ends the process, for it must not go live."""
-    try:
-        open_from_environment()
-    except Exception as error:  # noqa: BLE001 - whatever it is, the program must not run on without its session
-        sys.stderr.write(f"onetake: the session of the process that started this one cannot be opened: {error}\n")
-        sys.stderr.flush()
-        os._exit(2)
+    inherited = None if as_own else (seed, told, part)
+    return SessionRun(*given, node=node, owned=owned, unrecorded=unrecorded, inherited=inherited)

@@ -9,14 +9,14 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from onetake import modes
+from onetake import leaving, modes
 from onetake.model import Mode, Repeats
 
 if TYPE_CHECKING:
+    from onetake.engine import Engine
     from onetake.programs import Program
     from onetake.session import Session
     from onetake.session_run import SessionRun
@@ -27,6 +27,8 @@ _TOOLS = re.compile(r"onetake|pytest|py\.test|pip[\d.]*")
 
 _run: SessionRun | None = None
 _process = 0
+_said = ""
+"""What was said of it before it was to become another program."""
 
 
 def install(
@@ -63,61 +65,124 @@ def install(
 
     Returns:
         The session; where one is open here already (this was called before, `onetake run`, a test's, a parent
-        process's), that one, and nothing else is done. None where nothing is done.
+        process's), that one, whose cassette and mode count. None where nothing is done.
 
     Raises:
-        UsageError: An argument or the settings are wrong.
+        UsageError: An argument or the settings are wrong; or a session is open here already that does not go by the
+            other arguments.
     """
-    here = _here()
-    if here is not None or modes.under_pytest() or not (cassette or os.environ.get("ONETAKE_CASSETTE")):
-        return here
+    asked = {
+        "mode": mode,
+        "contract": contract,
+        "schema_version": schema_version,
+        "repeats": repeats,
+        "keep": keep,
+        "on_reject": on_reject,
+        "key": key,
+        "hosts": hosts,
+        "ignore": ignore,
+        "max_age": max_age,
+    }
+    engine = _here()
+    if engine is not None:
+        return _joined(engine, asked)
+    if modes.under_pytest() or not (cassette or os.environ.get("ONETAKE_CASSETTE")):
+        return None
     from onetake.programs import program_of
 
     main = getattr(sys.modules.get("__main__"), "__file__", None)
     program = program_of([sys.executable, main]) if main else program_of(sys.orig_argv)
-    others = {"contract": contract, "schema_version": schema_version, "keep": keep, "on_reject": on_reject}
-    rules = {"key": key, "hosts": hosts, "ignore": ignore, "max_age": max_age}
-    return _open(program, cassette, repeats, mode=mode, **others, **rules)
+    return _open(program, cassette, **asked)
 
 
 def start() -> None:
     """Open the session that the environment names, at the start of a Python; one that cannot be opened ends it."""
-    if modes.under_pytest() or os.environ.get("ONETAKE_SESSION"):  # a child joins that session a moment later
+    if os.environ.get("ONETAKE_SESSION"):
+        join()
+        return
+    if modes.under_pytest():
         return
     try:
         from onetake.programs import program_of
 
         program = program_of(sys.orig_argv)
         if not _TOOLS.fullmatch(program.name):
-            _open(program, None, None)
+            _open(program, None)
     except Exception as error:  # noqa: BLE001 - whatever it is, the program must not run on without its session
-        sys.stderr.write(f"onetake: the session that ONETAKE_CASSETTE names cannot be opened: {error}\n")
-        sys.stderr.flush()
+        leaving.say(f"onetake: the session that ONETAKE_CASSETTE names cannot be opened: {error}\n")
         os._exit(2)
 
 
-def _here() -> Session | None:
-    """Return the session that answers here, if one is open."""
+def join() -> None:
+    """Join the session that the environment hands on, once; one that cannot be opened ends the process.
+
+    What this very process handed on before it became another program, is its own still: it judges it at its end.
+
+    Raises:
+        ImportError: onetake cannot be loaded here.
+    """
+    if _run is not None:
+        return
+    from onetake import inherited, tracebacks
+
+    tracebacks.cut_uncaught()
+    try:
+        run = inherited.succession()
+        if run is None:
+            inherited.open_from_environment()
+        else:
+            _own(run)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the program must not run on without its session
+        leaving.say(f"onetake: the session of the process that started this one cannot be opened: {error}\n")
+        os._exit(2)
+
+
+def _here() -> Engine | None:
+    """Return what answers here, if a session is open."""
     active = sys.modules.get("onetake.active")
     scope = active and (active.bound() or active.innermost())
-    if not scope:
-        return None
+    return scope.engine if scope else None
+
+
+def _joined(engine: Engine, asked: Mapping[str, Any]) -> Session:
+    from onetake.programs import check_shared
     from onetake.session import Session
 
-    return Session(scope.engine)
+    check_shared(engine.policy, **asked)
+    return Session(engine)
 
 
-def _open(program: Program, cassette: str | Path | None, repeats: Repeats | str | None, **others: Any) -> Session:
-    global _run, _process
-    from onetake import active, leaving
+def _open(program: Program, cassette: str | Path | None, **asked: Any) -> Session:
     from onetake.programs import session_of
 
-    modes.set_run(None, "ONETAKE_MODE=")
-    run = session_of(program, cassette, repeats, **others)
+    modes.set_run(None, f"{modes.VARIABLE}={{mode}}")
+    return _own(session_of(program, cassette, **asked))
+
+
+def _own(run: SessionRun) -> Session:
+    """Open this process's own session, to its end."""
+    global _run, _process
+    from onetake import active, tracebacks
+
+    tracebacks.cut_uncaught()
     active.bind(run.open(ambient=True))
     leaving.before_end(_end)
+    leaving.before_exec(_tell_before_exec)
     _run, _process = run, os.getpid()
     return run.session
+
+
+def _tell_before_exec() -> int:
+    """Say what the session came to, where nothing was refused, while it can: the next program begins its own count."""
+    global _said
+    if _run is not None and os.getpid() == _process:
+        from onetake.programs import so_far
+
+        ending = so_far(_run)
+        if any(ending.counts.values()) and not ending.refusals:
+            leaving.say("" if ending.text() == _said else ending.text())  # it may be tried in several places
+            _said = ending.text()
+    return 0
 
 
 def _end() -> None:
@@ -126,15 +191,11 @@ def _end() -> None:
     run, _run = _run, None
     if run is None or os.getpid() != _process:  # one that was forked leaves it to its parent
         return
-    from onetake import leaving
     from onetake.programs import end
 
     ending = end(run, getattr(sys, "last_value", None), is_program=True)
-    if any(ending.counts.values()) or ending.refusals:
-        # A program may have closed it.
-        with suppress(OSError, ValueError, AttributeError):
-            sys.stderr.write(ending.text())
-            sys.stderr.flush()
+    if (any(ending.counts.values()) or ending.refusals) and ending.text() != _said:
+        leaving.say(ending.text())
     for refusal in run.session.refusals:
         refusal.__traceback__ = None  # its frames would keep the program's open files from being closed
     if ending.code:

@@ -22,7 +22,7 @@ _REMEDIES = {
     "length": "raise the request's token limit (max_tokens, or what this API calls it), and ask again",
     "refusal": "change the prompt, and ask again",
     "cut": "ask again: the answer broke off on its way",
-    "secret": "take it out of what is asked, or have it replaced: `paths` and `patterns` in [tool.onetake.scrub]",
+    "secret": "take it out of what is asked, or have it replaced: `paths` and `patterns` in [{}scrub]",
 }
 _WANTED = ("violation", "length", "refusal", "cut")
 
@@ -149,7 +149,7 @@ class Keeper:
         node = self._policy.node or self._policy.test
         again = f"ask again ({explain.command(self._policy.mode, node)})" if node else "ask again"
         stores = f'; keep=["{kind}"] stores such an answer as it is' if kind in _WANTED else ""
-        return _REMEDIES[kind].replace("ask again", again) + stores
+        return _REMEDIES[kind].format(self._policy.prefix).replace("ask again", again) + stores
 
     def _set_aside(self, entry: Entry, call: Live) -> Entry:
         side = interactions.schema_of(entry, call.asked.contracts)

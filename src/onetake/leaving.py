@@ -11,13 +11,14 @@ from functools import wraps
 from typing import NoReturn
 
 _last_words: list[Callable[[], None]] = []
+_debts: list[Callable[[], int]] = []
 
 
 def before_end(say: Callable[[], None]) -> None:
     """Have a function called when this process ends, or one that is forked from it.
 
     By an ordinary end or by `os._exit`, by which the children of `multiprocessing` and many forked ones leave. Not
-    reached: a process that is killed, or that becomes another program.
+    reached: a process that is killed, or that becomes another program (for that see `before_exec`).
 
     Args:
         say: What is called; an error in it is dropped.
@@ -34,6 +35,37 @@ def no_more(say: Callable[[], None]) -> None:
         say: As it was given there.
     """
     _last_words.remove(say)
+
+
+def before_exec(owed: Callable[[], int]) -> None:
+    """Have a function asked before this process becomes another program, which would take what it owes with it.
+
+    Args:
+        owed: Returns the exit code with which the process ends instead; 0 lets it become that program.
+    """
+    _debts.append(owed)
+
+
+def no_exec(owed: Callable[[], int]) -> None:
+    """Take `before_exec` back.
+
+    Args:
+        owed: As it was given there.
+    """
+    _debts.remove(owed)
+
+
+def settle_before_exec() -> None:
+    """End this process, by `os._exit`, where something is owed; to be called before it becomes another program."""
+    if code := max((owed() for owed in reversed(_debts)), default=0):
+        os._exit(code)
+
+
+def say(text: str) -> None:
+    """Write to standard error, which the program may have closed."""
+    with suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
 def end_with(code: int) -> None:

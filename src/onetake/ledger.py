@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -10,6 +11,33 @@ from typing import Protocol
 from onetake import forking
 from onetake.errors import ContractError, Refusal, UsageError
 from onetake.handled import was_handled
+
+_is_soft = False
+
+
+@contextmanager
+def softly() -> Iterator[None]:
+    """Have refusals that are raised inside the block be `Exception`s, in the whole process: some stop at any other."""
+    global _is_soft
+    before, _is_soft = _is_soft, True
+    try:
+        yield
+    finally:
+        _is_soft = before
+
+
+def is_soft() -> bool:
+    """Tell whether refusals must be `Exception`s here and now."""
+    return _is_soft
+
+
+def terminal() -> str:
+    """Return which terminal, file or pipe standard error is, to be compared; empty where that cannot be told."""
+    # It may be closed, or be replaced by what is no file.
+    with suppress(OSError, ValueError, AttributeError):
+        found = os.fstat(sys.stderr.fileno())
+        return f"{found.st_dev}:{found.st_ino}" if found.st_ino else ""  # Windows knows none of a console
+    return ""
 
 
 class Expected:
@@ -22,8 +50,11 @@ class Expected:
 class Book(Protocol):
     """What carries what child processes do and refuse to the one that opened the session."""
 
-    def tell(self, refusal: Refusal) -> None:
-        """Write a refusal down, if this process is a child."""
+    def tell(self, refusal: Refusal, shown: str) -> None:
+        """Write a refusal down, and where it was shown, if this process is a child."""
+
+    def shown(self, refusal: Refusal) -> str:
+        """Return where a child showed a refusal, as `terminal` tells it; empty where that is not known."""
 
     def settled(self, refusals: Iterable[Refusal]) -> None:
         """Write down that refusals which were told were expected or handled after all."""
@@ -41,8 +72,12 @@ class Book(Protocol):
 class _EmptyBook:
     """The book of a session that has no child processes."""
 
-    def tell(self, refusal: Refusal) -> None:
+    def tell(self, refusal: Refusal, shown: str) -> None:
         """Do nothing: this is the process that opened the session."""
+
+    def shown(self, refusal: Refusal) -> str:
+        """Return nothing: no child showed any."""
+        return ""
 
     def settled(self, refusals: Iterable[Refusal]) -> None:
         """Do nothing, as none was told."""
@@ -69,10 +104,9 @@ class Ledger:
     """
 
     def __init__(self, book: Book = _EMPTY) -> None:
-        self.softly = False
-        """True while refusals must be `Exception`s: pytest's teardown stops at any other error."""
         self._lines: list[Refusal] = []
         self._notes: dict[str, None] = {}
+        self._shown: dict[int, str] = {}
         self._acknowledged: set[int] = set()
         self._childrens: set[int] = set()
         self._book = book
@@ -80,25 +114,31 @@ class Ledger:
 
     def write(self, refusal: Refusal) -> None:
         """Note a refusal and say it at once: whatever the program does with the error, a person can read it."""
-        with self._lock:
+        with self._lock.held:
             self._lines.append(refusal)
-            self._book.tell(refusal)
+            self._shown[id(refusal)] = terminal()
+            self._book.tell(refusal, self._shown[id(refusal)])
         self._print(str(refusal))
+
+    def is_shown(self, refusal: Refusal) -> bool:
+        """Tell whether a refusal was said where this process says it now, so that a person has its whole text."""
+        shown = self._shown.get(id(refusal)) or self._book.shown(refusal)
+        return bool(shown) and shown == terminal()
 
     def count(self, what: str, key: str, ordinal: int) -> None:
         """Have it known in the session's own process what became of a call here.
 
         Args:
-            what: `replayed`, `recorded` or `rejected`.
+            what: `replayed`, `recorded`, `rejected` or `failed`.
             key: The entry's.
             ordinal: The entry's.
         """
-        with self._lock:
+        with self._lock.held:
             self._book.count(what, key, ordinal)
 
     def say(self, text: str) -> None:
         """Note something that the person who runs the program should know, and say it at once."""
-        with self._lock:
+        with self._lock.held:
             self._notes[text] = None
             self._book.note(text)
         self._print(text)
@@ -113,33 +153,33 @@ class Ledger:
     @property
     def all(self) -> tuple[Refusal, ...]:
         """Every refusal."""
-        with self._lock:
+        with self._lock.held:
             self._ask_children()
             return tuple(self._lines)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What was said that is no refusal, each text once."""
-        with self._lock:
+        with self._lock.held:
             return tuple(self._notes)
 
     @property
     def open(self) -> tuple[Refusal, ...]:
         """The refusals that nobody acknowledged; a `ContractError` that the program caught by its name is none."""
-        with self._lock:
+        with self._lock.held:
             self._ask_children()
             left = [line for line in self._lines if id(line) not in self._acknowledged]
         return tuple(line for line in left if not self._was_handled(line))
 
     def acknowledge(self, refusals: tuple[Refusal, ...]) -> None:
         """Count refusals as expected."""
-        with self._lock:
+        with self._lock.held:
             self._acknowledged.update(id(refusal) for refusal in refusals)
             self._book.settled(refusals)
 
     def hear(self) -> None:
         """Read what child processes have told since it was last read."""
-        with self._lock:
+        with self._lock.held:
             self._ask_children()
 
     def tell_handled(self) -> None:

@@ -9,9 +9,10 @@ from typing import Any
 
 from onetake import dialects, explain, modes
 from onetake.cassette import Cassette, Damaged
-from onetake.decide import Found
+from onetake.decide import Found, refuses
 from onetake.errors import FormatError, InteractionNotFound, StoreError, UnreadableEntry
 from onetake.explain import Candidate
+from onetake.format import without_remedy
 from onetake.key import Keyer
 from onetake.lookup import Looked
 from onetake.model import Entry, Mode, Request, header
@@ -87,26 +88,31 @@ class Misses:
         """
         if isinstance(looked.entry, Damaged):
             mending = "\n".join(self._remedies(looked)).replace("\n", "\n    ")
-            return UnreadableEntry(looked.entry.place, one_line(looked.entry.why, 400), mending)
+            return UnreadableEntry(looked.entry.place, one_line(without_remedy(looked.entry.why), 400), mending)
         cassette, asked = self._cassette, looked.asked
         headline, _, broken = why.partition("\n")
         if isinstance(looked.entry, Entry) and why:
             near = explain.identify(_candidate(looked.entry, cassette, played, {})) + (f"\n{broken}" if broken else "")
         else:
             near = self._nearest(asked, played)
-        return InteractionNotFound(
+        refusal = InteractionNotFound(
             self._reason(looked) + (f", as {headline}" if headline else ""),
             asked_line(asked),
             cassette.place + (" (empty)" if cassette.was_empty else ""),
             "\n".join(filter(None, [near, *self._others(asked.key)])),
             "\n".join(self._remedies(looked)),
         )
+        refusal.recordable = not self._policy.unrecorded and not refuses(Mode.NEW_EPISODES, looked.found)
+        return refusal
 
     def _reason(self, looked: Looked) -> str:
         reason = _REASONS.get(looked.found, "")
         if looked.found is Found.EXHAUSTED:
             recorded = len(self._cassette.ordinals(looked.asked.key))
             reason = f"this request was asked {_times(looked.ordinal + 1)} and recorded {_times(recorded)}"
+        elif looked.found is Found.ABSENT and (stored := self._cassette.ordinals(looked.asked.key)):
+            there = next((ordinal for ordinal in sorted(stored) if ordinal > looked.ordinal), max(stored))
+            reason = f"answer number {looked.ordinal} to this request is missing, and number {there} is there"
         if self._policy.unrecorded:
             reason += f", and this child process {self._policy.unrecorded}, so it records nothing"
         return reason
@@ -116,6 +122,8 @@ class Misses:
         if not others:
             return []
         lines = ["the same request is stored in " + ", ".join(others)]
+        if self._policy.is_program and modes.is_run():
+            lines.append(f"`--cassette {explain.quoted(others[0])}` replays it")
         if self._policy.test and self._cassette.was_empty:
             lines.append(f"if this test was renamed, rename that folder to {self._cassette.place}")
         return lines
@@ -131,7 +139,8 @@ class Misses:
                 cassette=self._cassette.place,
                 empty=self._cassette.was_empty,
                 sealed=modes.sealed_by_environment(),
-                switch=modes.switch(),
+                by_ci=self._policy.mode_by == "CI",
+                switch=modes.switch(self._policy.mode_by),
             )
         request = looked.asked.request
         if looked.found in (Found.ABSENT, Found.EXHAUSTED) and dialects.find(request.method, request.url) is None:
@@ -140,12 +149,12 @@ class Misses:
     def _nearest(self, asked: Asked, played: set[tuple[str, int]]) -> str:
         parts = self._policy.keyer.parts(asked.scrubbed, asked.days)
         found = explain.nearest(parts, _candidates(self._cassette, played))
-        return explain.describe(*found) if found else ""
+        return explain.describe(*found, self._policy.prefix) if found else ""
 
 
 def left_early(entry: Entry, policy: Policy) -> InteractionNotFound:
     """Make the refusal of reading on where the caller of the recorded call had left the stream."""
-    again = explain.command(Mode.ALL, policy.node or policy.test or None, modes.switch())
+    again = explain.command(Mode.ALL, policy.node or policy.test or None, modes.switch(policy.mode_by))
     return InteractionNotFound(
         f"the stream ends here: when it was recorded its caller left after {len(entry.response.body)} bytes",
         _line(entry.request),

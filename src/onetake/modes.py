@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from onetake.model import Mode
-from onetake.settings import parse_mode
+from onetake.settings import parse_mode, parse_setting
+
+VARIABLE = "ONETAKE_MODE"
+"""The environment variable that says a mode."""
 
 _flag: Mode | None = None
 _run: Mode | None = None
@@ -20,26 +23,33 @@ def under_pytest() -> bool:
     return "PYTEST_VERSION" in os.environ or "PYTEST_CURRENT_TEST" in os.environ
 
 
-def set_flag(mode: Mode | None) -> None:
-    """Set what `--record-mode` said; it goes before what code, environment and settings say."""
+def set_flag(mode: Mode | None) -> Mode | None:
+    """Set what `--record-mode` said, which goes before what code, environment and settings say; returns what was set.
+
+    Args:
+        mode: None where nothing was said.
+    """
     global _flag
-    _flag = mode
+    before, _flag = _flag, mode
+    return before
 
 
 @contextmanager
-def running(mode: Mode | None) -> Iterator[None]:
+def running(mode: Mode | None, switch: str) -> Iterator[None]:
     """Have one mode hold, inside the block, for all of a program that is run there, before what its code says.
 
     Args:
         mode: If one is given; else what holds already for the program that we are part of, then `ONETAKE_MODE`. Where
             that program is sealed, it stays sealed.
+        switch: How a person says another mode, as for `set_run`; where that program is sealed, its own stays.
     """
-    before, switch = _run, _switch
-    set_run(before if before is Mode.NONE else mode or before or _environment(), "onetake run --mode ")
+    before, outer = _run, _switch
+    sealed = before is Mode.NONE
+    set_run(before if sealed else mode or before or _environment(), outer if sealed else switch)
     try:
         yield
     finally:
-        set_run(before, switch)
+        set_run(before, outer)
 
 
 def set_run(mode: Mode | None, switch: str) -> None:
@@ -47,15 +57,28 @@ def set_run(mode: Mode | None, switch: str) -> None:
 
     Args:
         mode: What was said for all of it; it goes before the program's own code. None where nothing was said.
-        switch: How a person says another mode for it, up to the mode's word; empty where its code or a test does.
+        switch: The command or the variable by which a person says another mode for it, with `{mode}` in the place of
+            the mode; empty where its code or a test does.
     """
     global _run, _switch
     _run, _switch = mode, switch
 
 
-def switch() -> str:
-    """Return how a person says another mode for this program, up to the mode's word; empty where its code does."""
-    return _switch
+def switch(said_by: str = "") -> str:
+    """Return how a person says another mode for a session: what `set_run` was given, with `{mode}` in it.
+
+    Args:
+        said_by: Who said the session's mode, as `said_by` tells it.
+
+    Returns:
+        Empty where only the code can: it goes before a variable of the environment, not before a command of ours.
+    """
+    return "" if said_by == "code" and not is_run() else _switch
+
+
+def is_run() -> bool:
+    """Tell whether this process is part of a program that is run by a command of ours."""
+    return bool(_switch) and not _switch.startswith(VARIABLE)
 
 
 def forced() -> Mode | None:
@@ -86,6 +109,28 @@ def resolve(code: Mode | str | None, settings: Mode | None, default: Mode) -> Mo
     return _flag or _run or said or _environment() or settings or sealed or default
 
 
+def said_by(code: Mode | str | None, settings: Mode | None) -> str:
+    """Return who said the mode of a session that is no test's; a seal by `ONETAKE_MODE=none` does not count here.
+
+    Args:
+        code: As for `resolve`.
+        settings: As for `resolve`.
+
+    Returns:
+        `flag`, `program`, `code`, `environment`, `settings`, `CI`; empty for the default.
+    """
+    sealed = _in_ci() and not under_pytest()
+    who = {
+        "flag": _flag,
+        "program": _run,
+        "code": code,
+        "environment": _environment(),
+        "settings": settings,
+        "CI": sealed,
+    }
+    return next((name for name, said in who.items() if said), "")
+
+
 def sealed_by_environment() -> bool:
     """Tell whether `ONETAKE_MODE` says `none`, in either of its words: then no other setting lets a call out.
 
@@ -100,8 +145,9 @@ def _is_sealed() -> bool:
 
 
 def _environment() -> Mode | None:
-    word = os.environ.get("ONETAKE_MODE", "")
-    return parse_mode(word) if word else None
+    word = os.environ.get(VARIABLE, "")
+    mode: Mode | None = parse_setting("mode", word, VARIABLE) if word else None
+    return mode
 
 
 def _in_ci() -> bool:

@@ -6,17 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from onetake import modes
-from onetake.contract import as_contracts
 from onetake.errors import UsageError
-from onetake.key import Keyer
 from onetake.model import Mode, Repeats
-from onetake.scrub import Scrubber
 from onetake.settings import KeyRules, MaxAge, Settings, key_rules, parse_max_age, parse_setting
-from onetake.steps import Policy
-from onetake.traffic import Traffic
+
+if TYPE_CHECKING:
+    from onetake.scrub import Scrubber
+    from onetake.steps import Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +34,10 @@ class Options:
     ignore: Sequence[str] = ()
     max_age: MaxAge | Mapping[str, Any] | None = None
     refusals: str | None = None
+    is_program: bool = False
+    """True for the session of a whole program, whose cassette is named from outside."""
+    mode_by: str | None = None
+    """In a child process, who said the mode."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str | Path) or not str(self.name):
@@ -59,18 +62,26 @@ def policy_of(
     Raises:
         UsageError: A value is wrong.
     """
+    # Loaded here: the pytest plugin needs the options of sessions that hardly any suite opens.
+    from onetake.contract import as_contracts
+    from onetake.key import Keyer
+    from onetake.scrub import Scrubber
+    from onetake.steps import Policy
+    from onetake.traffic import Traffic
+
     contracts = as_contracts(
         options.contract,
         root=settings.root,
         declared=settings.contracts,
         schema_version=options.schema_version,
+        prefix=settings.prefix,
     )
     rules = _joined(settings.key, key_rules(options.key))
     scrubber = Scrubber(settings.scrub, key_headers=rules.headers)
     return Policy(
         mode=modes.resolve(options.mode, settings.mode, default),
         root=settings.root,
-        repeats=said("repeats", options.repeats, settings.repeats or Repeats.SEQUENCE),
+        repeats=said("repeats", options.repeats, settings.repeats or _repeats_of(options)),
         contracts=contracts,
         declared=settings.contracts,
         keep=said("keep", options.keep, settings.keep),
@@ -85,8 +96,16 @@ def policy_of(
         max_age=parse_max_age(options.max_age) or settings.max_age,
         test=scrubber.begin().text(test),
         node=scrubber.begin().text(node),
+        mode_by=modes.said_by(options.mode, settings.mode) if options.mode_by is None else options.mode_by,
+        is_program=options.is_program,
+        prefix=settings.prefix,
         unrecorded=unrecorded,
     )
+
+
+def _repeats_of(options: Options) -> Repeats:
+    """Return how repeats count where nobody says anything: a program asks in an order that is nobody's to know."""
+    return Repeats.SAME if options.is_program else Repeats.SEQUENCE
 
 
 def cassette_folder(name: str | Path, root: Path, scrubber: Scrubber) -> Path:

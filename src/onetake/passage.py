@@ -109,7 +109,7 @@ class Passage:
 
     def _claim(self) -> bool:
         """Begin the end; True for the first only. A caller cancelled during `keep` closes the body a second time."""
-        with self._lock:
+        with self._lock.held:
             claimed, self._over = not self._over, True
         return claimed
 

@@ -51,7 +51,7 @@ def install() -> None:
         AdapterError: A client is installed in a version that its adapter does not know.
     """
     names = _adapters()  # before the finder stands: it asks for them at every import, also at those that this makes
-    with _lock:
+    with _lock.held:
         if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
             sys.meta_path.insert(0, _Finder())
     for name in names:
@@ -83,7 +83,7 @@ def _adapter_of(module: ModuleType) -> str:
 def _patch(module: ModuleType) -> None:
     adapter = importlib.import_module(_adapter_of(module))
     # Nothing is imported under the lock: a thread that ends its own import of a client waits for it.
-    with _lock:
+    with _lock.held:
         adapter.patch(module)
 
 

@@ -39,7 +39,7 @@ class Pending:
 
     def slots(self) -> list[Slot]:
         """Return what the entries that wait are found by."""
-        with self._lock:
+        with self._lock.held:
             return [(key[:16], ordinal) for key, ordinal in self._waiting]
 
     def holds(self, key: str, ordinal: int) -> bool:
@@ -57,7 +57,7 @@ class Pending:
             entry: What `left_over` returned.
             over: True where the cassette has one in its place.
         """
-        with self._lock:
+        with self._lock.held:
             self._waiting[entry.key, entry.ordinal] = Step(entry, entry.ordinal, schema_side(self.store, entry), over)
 
     def add(self, entry: Entry, side: Mapping[str, bytes]) -> bool:
@@ -65,7 +65,7 @@ class Pending:
         over = (entry.key[:16], entry.ordinal) in self._in_the_way
         if not write(self.store, entry, side, over=over):
             return False
-        with self._lock:
+        with self._lock.held:
             self._left_over.pop((entry.key, entry.ordinal), None)
             self._waiting[entry.key, entry.ordinal] = Step(entry, entry.ordinal, side, over=False)
         return True
@@ -73,14 +73,15 @@ class Pending:
     def put(self, entry: Entry, side: Mapping[str, bytes]) -> None:
         """Write an entry that goes into the cassette over the one in its place. Raises as `write` does."""
         write(self.store, entry, side, over=True)
-        with self._lock:
+        with self._lock.held:
             self._waiting[entry.key, entry.ordinal] = Step(entry, entry.ordinal, side, over=True)
 
-    def take_over(self, test: str, before: Collection[Slot], stored: Collection[Slot]) -> list[Entry]:
+    def take_over(self, slots: Collection[Slot], before: Collection[Slot], stored: Collection[Slot]) -> list[Entry]:
         """Take what this session's child processes put here as written by this session.
 
         Args:
-            test: The session's test. What another one put here, in a process of its own, waits for that one to pass.
+            slots: What they say they put here. All else waits for the process that put it here, whose test may be the
+                same one.
             before: What the cassette held when the session began: a child's entry in such a place is meant to replace
                 what is there. In any other the one that is stored first stays, whoever wrote it.
             stored: What the cassette holds now.
@@ -91,12 +92,11 @@ class Pending:
         Raises:
             StoreError: One cannot be read; nothing was taken.
         """
-        with self._lock:
-            known = self._in_the_way | {(key[:16], ordinal) for key, ordinal in self._waiting}
-            new = [slot for name, ordinal in sorted(self.store.names()) if (slot := (name[:16], ordinal)) not in known]
-            found = [(slot, self._read(slot)) for slot in new]
-            own = [(slot, entry) for slot, entry in found if entry.provenance.get("test", "") == test]
-            return [self._taken_over(slot, entry, before, stored) for slot, entry in own]
+        with self._lock.held:
+            new = set(slots) - {(key[:16], ordinal) for key, ordinal in self._waiting}
+            there = sorted(slot for name, ordinal in self.store.names() if (slot := (name[:16], ordinal)) in new)
+            found = [(slot, self._read(slot)) for slot in there]
+            return [self._taken_over(slot, entry, before, stored) for slot, entry in found]
 
     def promote(self, store: Store) -> list[Entry]:
         """Move what waits into the cassette, all or none; returns the entries as they are there now.
@@ -107,24 +107,25 @@ class Pending:
         Raises:
             StoreError, SecretLeftError: One could not be written: the cassette is as it was, and all still wait.
         """
-        with self._lock:
+        with self._lock.held:
             waiting = dict(self._waiting)
         done = promote(list(waiting.values()), self.store, store, self._journal)
-        with self._lock:
+        with self._lock.held:
             for place in waiting:
                 del self._waiting[place]
         return done
 
-    def retire(self, touched: Collection[Slot], trash: Store) -> None:
-        """Move to the trash what an earlier run left and nobody asked for.
+    def retire(self, touched: Collection[Slot], trash: Store) -> int:
+        """Move to the trash what an earlier run left and nobody asked for; returns how many entries.
 
         Args:
             touched: What was asked for or written.
             trash: Where it goes, with its sidecars.
         """
-        for left in list(self._left_over.values()):
-            if (left.key[:16], left.ordinal) not in touched:
-                move(self.store, trash, left)
+        unasked = [one for one in self._left_over.values() if (one.key[:16], one.ordinal) not in touched]
+        for left in unasked:
+            move(self.store, trash, left)
+        return len(unasked)
 
     def _look(self) -> None:
         """Read what an earlier, failed run left, and list all that is there; what cannot be read answers nothing."""

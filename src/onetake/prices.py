@@ -5,6 +5,7 @@ Prices come from the table in that package, as of the day of the recording; noth
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -31,7 +32,7 @@ _PROVIDERS = {
 _USAGES = ("usage", "usageMetadata")
 
 
-def cost_of(entry: Entry) -> float | None:
+def _cost_of(entry: Entry) -> float | None:
     """Return what a live answer cost.
 
     Args:
@@ -41,32 +42,35 @@ def cost_of(entry: Entry) -> float | None:
         US dollars at list price; None where that is not known: genai-prices is not installed or does not know the
         model at that host, or the answer counts no tokens.
     """
-    try:
-        from genai_prices import Usage, calc_price
-        from genai_prices.data_snapshot import get_snapshot
-    except ImportError:
-        return None
-    dialect, model = (entry.dialect or "").partition("/")[0], model_of(entry)
+    model = _model_of(entry)
     tokens = {name: entry.metrics[name] for name in ("input_tokens", "output_tokens") if name in entry.metrics}
     if not model or not tokens:
         return None
     try:
-        try:
-            provider = get_snapshot().find_provider(None, None, entry.request.url)
-        except LookupError:  # a gateway: what it charges is its own, but the list price is the best that is known
-            provider = get_snapshot().find_provider(None, _PROVIDERS[dialect], None)
-        usage: Any = Usage(**tokens)
-        with suppress(ValueError, LookupError, TypeError):  # the answer counts in a way of its own
-            flavor = _FLAVORS.get(dialect, "default")
-            known = [extractor.api_flavor for extractor in provider.extractors or ()]
-            usage = provider.extract_usage(
-                _counted(entry.response), api_flavor=flavor if flavor in known else "default"
-            )[1]
-        price = calc_price(usage, model, provider_id=provider.id, genai_request_timestamp=_when(entry))
-    except (ValueError, LookupError):
+        price = _price_of(entry, model, tokens)
+    except Exception:  # noqa: BLE001 - the package is optional and not ours: whatever it raises, no run ends for a price
         return None
     # Of a price that counts something else (images, seconds) the part for tokens is nothing, which is no price.
-    return float(price.total_price) or None
+    return price if price > 0 and math.isfinite(price) else None
+
+
+def _price_of(entry: Entry, model: str, tokens: dict[str, int]) -> float:
+    """Ask genai-prices, which may raise anything: it may be absent, of another version, or not know the model."""
+    from genai_prices import Usage, calc_price
+    from genai_prices.data_snapshot import get_snapshot
+
+    dialect = (entry.dialect or "").partition("/")[0]
+    try:
+        provider = get_snapshot().find_provider(None, None, entry.request.url)
+    except LookupError:  # a gateway: what it charges is its own, but the list price is the best that is known
+        provider = get_snapshot().find_provider(None, _PROVIDERS[dialect], None)
+    usage: Any = Usage(**tokens)
+    with suppress(ValueError, LookupError, TypeError):  # the answer counts in a way of its own
+        flavor = _FLAVORS.get(dialect, "default")
+        known = [extractor.api_flavor for extractor in provider.extractors or ()]
+        usage = provider.extract_usage(_counted(entry.response), api_flavor=flavor if flavor in known else "default")[1]
+    price = calc_price(usage, model, provider_id=provider.id, genai_request_timestamp=_when(entry))
+    return float(price.total_price)
 
 
 def spent(entries: Iterable[Entry]) -> dict[str, Any]:
@@ -81,7 +85,7 @@ def spent(entries: Iterable[Entry]) -> dict[str, Any]:
     """
     sums = together(())
     for entry in entries:
-        cost, model = cost_of(entry), model_of(entry)
+        cost, model = _cost_of(entry), _model_of(entry)
         one = {
             "calls": 1,
             "input_tokens": entry.metrics.get("input_tokens", 0),
@@ -127,7 +131,7 @@ def is_installed() -> bool:
     return find_spec("genai_prices") is not None
 
 
-def model_of(entry: Entry) -> str:
+def _model_of(entry: Entry) -> str:
     """Return the model that answered, else the one that was asked; empty where neither is known."""
     return str(entry.provenance.get("model_served") or entry.provenance.get("model_asked") or "")
 

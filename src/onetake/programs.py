@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from onetake.decide import never_goes_live, reads_nothing, records
 from onetake.errors import ContractError, NotStored, OnetakeError, Refusal, UsageError
-from onetake.model import Mode, Repeats
+from onetake.model import Mode
 from onetake.printable import block
 
 if TYPE_CHECKING:
     from onetake.options import Options
     from onetake.session_run import SessionRun
-    from onetake.settings import Settings
+    from onetake.steps import Policy
 
 VARIABLE = "ONETAKE_CASSETTE"
 """The environment variable that names a program's cassette."""
@@ -83,35 +83,28 @@ def _name(word: str) -> str:
     return PurePath(_base(word)).stem
 
 
-def options_of(
-    program: Program, settings: Settings, cassette: str | Path | None, repeats: Repeats | str | None, **others: Any
-) -> Options:
+def options_of(program: Program, cassette: str | Path | None, **asked: Any) -> Options:
     """Return what a program's session is asked for.
 
     Args:
         program: The program.
-        settings: Its settings.
         cassette: The cassette, if it is given; else `ONETAKE_CASSETTE` counts, then `cassettes/<the program's name>`.
-        repeats: If it is given; else the settings count, then `same`.
-        others: More of `Options`.
+        asked: The rest of `Options`.
     """
     from onetake.options import Options
     from onetake.stores.naming import folder_name
 
     name = cassette or os.environ.get(VARIABLE) or f"cassettes/{folder_name(program.name)}"
-    return Options(name=name, repeats=repeats or settings.repeats or Repeats.SAME, **others)
+    return Options(name=name, is_program=True, **asked)
 
 
-def session_of(
-    program: Program, cassette: str | Path | None, repeats: Repeats | str | None, **others: Any
-) -> SessionRun:
+def session_of(program: Program, cassette: str | Path | None, **asked: Any) -> SessionRun:
     """Make a program's session; it is not open yet.
 
     Args:
         program: The program.
         cassette: As for `options_of`.
-        repeats: As for `options_of`.
-        others: More of `Options`.
+        asked: As for `options_of`.
 
     Raises:
         UsageError: An option or the settings are wrong.
@@ -119,8 +112,55 @@ def session_of(
     from onetake.session_run import SessionRun
     from onetake.settings import load_settings
 
-    settings = load_settings(program.start)
-    return SessionRun(options_of(program, settings, cassette, repeats, **others), settings, Mode.NEW_EPISODES)
+    return SessionRun(options_of(program, cassette, **asked), load_settings(program.start), Mode.NEW_EPISODES)
+
+
+def check_shared(here: Policy, **asked: Any) -> None:
+    """Refuse what a program asks for where a session is open that does not go by it: it would be dropped.
+
+    The mode is not looked at: whoever opens a session says it for all. Nor are contracts where nothing is recorded: a
+    child process may have been given none that it could judge.
+
+    Args:
+        here: What the open session goes by.
+        asked: What is asked for, of `Options`; None and () ask for nothing.
+
+    Raises:
+        UsageError: It goes by something else, or a value is wrong.
+    """
+    given = {name: value for name, value in asked.items() if name != "mode" and value is not None and value != ()}
+    if not given or reads_nothing(here.mode):
+        return
+    from onetake.options import Options, policy_of
+    from onetake.settings import load_settings
+
+    ours, theirs = _effects(policy_of(Options(".", **given), load_settings(here.root), here.mode)), _effects(here)
+    unlooked = () if records(here.mode) else ("contract", "schema_version")
+    lost = [name for name in given if name not in unlooked and not _is_in(ours[name], theirs[name])]
+    if lost:
+        raise UsageError(
+            f"install: a session is open here already, and it does not go by this program's {', '.join(lost)}: say that"
+            " in the settings, where both read it, or to what opened the session (the test's marker, onetake run)"
+        )
+
+
+def _effects(policy: Policy) -> dict[str, Any]:
+    """Return what a session goes by, under the names of the options that say it."""
+    contracts = frozenset((one.name, one.schema_version, one.digest) for one in policy.contracts)
+    return {
+        "contract": contracts,
+        "schema_version": contracts,
+        "repeats": policy.repeats,
+        "keep": frozenset(policy.keep),
+        "on_reject": policy.on_reject,
+        "key": policy.keyer.spec(),
+        "max_age": policy.max_age,
+        **policy.traffic.said,
+    }
+
+
+def _is_in(ours: Any, theirs: Any) -> bool:
+    return bool(ours <= theirs if isinstance(ours, frozenset) else ours == theirs)
 
 
 def check_children_judge(run: SessionRun) -> None:
@@ -133,7 +173,7 @@ def check_children_judge(run: SessionRun) -> None:
     if types and records(run.session.mode):
         raise UsageError(
             f"contract {types[0]!r} is a type, which cannot judge in the processes of a program: declare it with a"
-            " schema file, or name it in the program (use_cassette, install)"
+            " schema file, or give it to a use_cassette in the program"
         )
 
 
@@ -145,8 +185,9 @@ class Ending:
         cassette: What messages call its cassette.
         mode: Its mode.
         counts: How many calls were `recorded` and `replayed`, how many answers were `rejected` or `unstored`, and how
-            many calls were `refused`.
+            many calls were `refused`, or `failed` at the provider, in the end.
         refusals: Those that nobody expected or handled, each text once, with how often it was said.
+        shown: The texts of those that were said in full when they happened, where the end is said too.
         notes: What was said that is no refusal.
         joined: Whether any Python process was part of it.
         code: What the program must end with because of them; 0 where its own code stands.
@@ -156,6 +197,7 @@ class Ending:
     mode: Mode
     counts: dict[str, int]
     refusals: dict[str, int]
+    shown: frozenset[str]
     notes: tuple[str, ...]
     joined: bool
     code: int
@@ -179,17 +221,19 @@ class Ending:
             told = _UNJOINED.format("sealed" if never_goes_live(self.mode) else "recorded or replayed")
         else:
             told = ", ".join(_counted(self.counts[name], *words) for name, words in _WORDS.items() if self.counts[name])
-        said = [f"{self.cassette} ({self.mode.value}): {told or 'no model call was made'}", *self._refusals()]
+        whole = told or "nothing was recorded, replayed or refused"
+        said = [f"{self.cassette} ({self.mode.value}): {whole}", *self._refusals()]
         return block("".join(f"onetake: {one}\n" for one in said))
 
     def _refusals(self) -> Iterator[str]:
         lines = 0
         for number, (text, times) in enumerate(self.refusals.items()):
-            lines += 1 + text.count("\n")
+            said = text.partition("\n")[0] if text in self.shown else text
+            lines += 1 + said.count("\n")
             if number and lines > _SCREEN:
                 yield f"and {len(self.refusals) - number} more that differ; each was said when it happened"
                 return
-            yield f"{f'{times} times: ' if times > 1 else ''}{text}"
+            yield f"{f'{times} times: ' if times > 1 else ''}{said}"
 
 
 _UNJOINED = (
@@ -202,6 +246,7 @@ _WORDS = {
     "rejected": ("answer refused", "answers refused"),
     "unstored": ("answer not stored", "answers not stored"),
     "refused": ("call refused", "calls refused"),
+    "failed": ("call failed, nothing kept of it", "calls failed, nothing kept of them"),
 }
 
 
@@ -225,8 +270,17 @@ def end(run: SessionRun, error: BaseException | None, *, is_program: bool) -> En
         pass  # it is the first of those
     except OnetakeError as fault:
         left.append(fault)
-    tally, refused = run.tally, run.session.refusals
-    counted = {"recorded": len(tally.recorded), "replayed": len(tally.replayed), "rejected": len(tally.rejected)}
+    return _ending(run, left, joined=is_program or run.account.was_joined)
+
+
+def so_far(run: SessionRun) -> Ending:
+    """Say what a program's session has come to, in the program's own process, while it goes on."""
+    return _ending(run, list(run.ledger.open), joined=True)
+
+
+def _ending(run: SessionRun, left: Sequence[OnetakeError], *, joined: bool) -> Ending:
+    tally, refused = run.account.tally, run.session.refusals
+    counted = {name: len(getattr(tally, name)) for name in ("recorded", "replayed", "rejected", "failed")}
     unstored = sum(isinstance(one, NotStored) for one in refused)
     calls = sum(not isinstance(one, NotStored | ContractError) for one in refused)
     texts = [str(one) for one in left]
@@ -235,7 +289,8 @@ def end(run: SessionRun, error: BaseException | None, *, is_program: bool) -> En
         mode=run.session.mode,
         counts={**counted, "unstored": unstored, "refused": calls},
         refusals={text: texts.count(text) for text in texts},
+        shown=frozenset(str(one) for one in left if isinstance(one, Refusal) and run.ledger.is_shown(one)),
         notes=tuple(tally.notes),
-        joined=is_program or run.was_joined,
+        joined=joined,
         code=max((one.exit_code for one in left if run.fails or not isinstance(one, Refusal)), default=0),
     )

@@ -7,19 +7,22 @@ import inspect
 import types
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from onetake import active
+if TYPE_CHECKING:
+    from onetake.active import Scope
 
 Here = Callable[[], AbstractContextManager[None]]
 """Binds the context that it is called in to a session, for a block."""
 
 
 @contextmanager
-def bound_to(scope: active.Scope) -> Iterator[None]:
+def bound_to(scope: Scope) -> Iterator[None]:
     """Bind this context to a session for a block."""
+    from onetake import active  # loaded with the first session
+
     token = active.bind(scope)
     try:
         yield
@@ -28,8 +31,13 @@ def bound_to(scope: active.Scope) -> Iterator[None]:
 
 
 @contextmanager
-def item_bound(item: pytest.Item, scope: active.Scope) -> Iterator[None]:
-    """Bind a test to its session, and an async one inside its own task too: its runner may have begun elsewhere."""
+def item_bound(item: pytest.Item, scope: Scope) -> Iterator[None]:
+    """Bind a test to its session, and an async one inside its own task too: its runner may have begun elsewhere.
+
+    Args:
+        item: The test.
+        scope: Its session's.
+    """
     function = getattr(item, "obj", None)
     if function is not None:
         item.obj = bound_function(function, lambda: bound_to(scope))  # type: ignore[attr-defined]
@@ -42,7 +50,12 @@ def item_bound(item: pytest.Item, scope: active.Scope) -> Iterator[None]:
 
 
 def bound_function(function: Any, here: Here) -> Any:
-    """Return an async function or generator that is bound for each of its steps; any other as it is."""
+    """Return an async function or generator that is bound for each of its steps; any other as it is.
+
+    Args:
+        function: A test's or a fixture's, bound to its object or not.
+        here: What binds.
+    """
     if inspect.ismethod(function):
         bare = bound_function(function.__func__, here)
         return function if bare is function.__func__ else types.MethodType(bare, function.__self__)

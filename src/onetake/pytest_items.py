@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,15 @@ from onetake import pytest_vcr
 from onetake.errors import OnetakeError, UsageError
 from onetake.model import Mode
 from onetake.options import Options, without_secrets
-from onetake.pytest_reports import RunningTest
-from onetake.scrub import Scrubber
-from onetake.session_run import SessionRun
+from onetake.pytest_reports import RunningTest, is_worker
 from onetake.settings import Settings, load_settings
+from onetake.settings_values import nearest
 from onetake.stores.naming import folder_name
 
 ARGUMENTS = tuple(field for field in Options.__dataclass_fields__ if field != "name")
 """What the marker takes by keyword, besides the name."""
+FOLDER_END = "~fixture"
+"""What the name of a fixture's folder ends in, and that of no test's."""
 running = pytest.StashKey[RunningTest]()
 """A test's session, in the stash of its item, from its opening to the last report."""
 told = pytest.StashKey[list[RunningTest]]()
@@ -42,17 +44,27 @@ def is_skip(error: BaseException) -> bool:
 
 def open_session(item: pytest.Item) -> RunningTest:
     """Open a test's session; where that is wrong the test fails with what is wrong."""
-    try:
+    from onetake.session_run import SessionRun  # the first session loads what serves it, and no suite without markers
+
+    with failing():
         options, owned = options_of(item)
         settings = settings_of(item.config, item.path)
         run = SessionRun(options, settings, Mode.NONE, _id_of(item), node=node_of(item), owned=owned)
         scope = run.open(ambient=True)
-    except OnetakeError as error:
-        pytest.fail(f"onetake: {error}", pytrace=False)
-    test = RunningTest(run.test, run, scope)
+    test = RunningTest(run.test, run, scope, alone=not is_worker(item.config))
     item.stash[running] = test
     item.config.stash.setdefault(told, []).append(test)
     return test
+
+
+@contextmanager
+def failing() -> Iterator[None]:
+    """Fail the test that is about to run with what is wrong with a marker or the settings, not with our own insides."""
+    try:
+        yield
+    except OnetakeError as error:
+        # From none: pytest would print what it came from too, which says the same.
+        raise pytest.fail.Exception(f"onetake: {error}", pytrace=False) from None
 
 
 def options_of(item: pytest.Item) -> tuple[Options, bool]:
@@ -80,7 +92,12 @@ def said_by(node: pytest.Item | pytest.Collector) -> dict[str, Any]:
 
 
 def settings_of(config: pytest.Config, file: Path) -> Settings:
-    """Return the settings that hold for what a file defines: those of the file nearest above it, read once a run."""
+    """Return the settings that hold for what a file defines: those of the file nearest above it, read once a run.
+
+    Args:
+        config: Of the run.
+        file: What defines it.
+    """
     known = config.stash.setdefault(_settings_of, {})
     folder = file.parent
     if folder not in known:
@@ -90,6 +107,8 @@ def settings_of(config: pytest.Config, file: Path) -> Settings:
 
 def shown_id(item: pytest.Item) -> str:
     """Return a test's id without the secrets in it."""
+    from onetake.scrub import Scrubber
+
     scrubber = Scrubber()
     with suppress(OnetakeError):  # what is wrong with the settings is said where they count
         scrubber = Scrubber(settings_of(item.config, item.path).scrub)
@@ -114,7 +133,9 @@ def node_of(item: pytest.Item) -> str:
 def _arguments(marker: pytest.Mark) -> dict[str, Any]:
     for word in marker.kwargs:
         if word not in ("name", *ARGUMENTS):
-            raise UsageError(f"the cassette marker has no argument {word!r}; it takes name, {', '.join(ARGUMENTS)}")
+            names = ("name", *ARGUMENTS)
+            hint = nearest(word, names, f"it takes {', '.join(names)}")
+            raise UsageError(f"the cassette marker has no argument {word!r}{hint}")
     if len(marker.args) + ("name" in marker.kwargs) > 1:
         raise UsageError("the cassette marker takes one positional argument, the cassette's name, once")
     return {**dict(zip(("name",), marker.args, strict=False)), **marker.kwargs}
@@ -122,6 +143,8 @@ def _arguments(marker: pytest.Mark) -> dict[str, Any]:
 
 def own_folder(item: pytest.Item) -> Path:
     """Return a test's own cassette: `cassettes/<test module>/<Class.test name[params]>/` beside the test."""
+    from onetake.scrub import Scrubber
+
     names = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
     own = without_secrets(".".join([*names, item.name]), Scrubber(settings_of(item.config, item.path).scrub))
     folder = pytest_vcr.folder_of(item) or item.path.parent / "cassettes" / item.path.stem

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from onetake.session_run import SessionRun
+from onetake.pytest_reports import is_worker, worker
+
+if TYPE_CHECKING:
+    from onetake.session_run import SessionRun
 
 _MAKING = "onetake_making"
-"""The attribute of a report that names such a cassette's marker, and says whether the test passed."""
+"""The attribute of a report that names such a cassette's marker, and tells the test's worker and whether it passed."""
 
 
 def note(report: pytest.TestReport, run: SessionRun, *, passed: bool) -> None:
@@ -22,12 +26,12 @@ def note(report: pytest.TestReport, run: SessionRun, *, passed: bool) -> None:
         passed: True where its entries are kept.
     """
     if (marker := run.making) is not None:
-        vars(report).setdefault(_MAKING, []).append((str(marker), passed))
+        vars(report).setdefault(_MAKING, []).append((str(marker), worker(), passed))
 
 
 def watch(config: pytest.Config) -> None:
     """End the making of shared cassettes with the run; a worker of pytest-xdist knows too little to do so."""
-    if not hasattr(config, "workerinput"):
+    if not is_worker(config):
         config.pluginmanager.register(_Making(), "onetake-making")
 
 
@@ -38,14 +42,14 @@ class _Making:
     """
 
     def __init__(self) -> None:
-        self._passed: dict[str, dict[str, bool]] = defaultdict(dict)
+        self._passed: dict[str, dict[tuple[str, str], bool]] = defaultdict(dict)
         self._crashed = False
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note what a report tells; of a test that was tried several times the last one counts."""
         self._crashed = self._crashed or report.when not in ("setup", "call", "teardown")
-        for marker, passed in vars(report).get(_MAKING, ()):
-            self._passed[marker][report.nodeid] = passed
+        for marker, by, passed in vars(report).get(_MAKING, ()):
+            self._passed[marker][report.nodeid, by] = passed
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         """Remove the markers of the cassettes that are made; what was stopped or crashed has said too little."""

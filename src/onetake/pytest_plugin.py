@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Generator
-from contextlib import nullcontext, suppress
-from typing import Any
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from onetake import (
-    active,
     modes,
     pytest_fixtures,
     pytest_making,
-    pytest_report_file,
-    pytest_strays,
+    pytest_options,
+    pytest_scopes,
     pytest_summary,
     pytest_usage,
     pytest_vcr,
-    scopes,
 )
 from onetake.errors import Refusal
+from onetake.ledger import softly
 from onetake.model import Mode
 from onetake.pytest_binding import item_bound
 from onetake.pytest_items import ARGUMENTS, is_ours, is_skip, open_session, running
-from onetake.session import Session
-from onetake.settings import parse_mode
+from onetake.pytest_reports import is_worker
+from onetake.settings import MODE_WORDS, parse_mode
+from onetake.settings_start import set_start
 from onetake.tracebacks import end_at_callers_line, family
 
-_MODES = (*(mode.value for mode in Mode), "replay", "rewrite")
+if TYPE_CHECKING:
+    from onetake.session import Session
 
 
 def pytest_plugin_registered(plugin: object, manager: pytest.PytestPluginManager) -> None:
@@ -40,20 +40,8 @@ def pytest_plugin_registered(plugin: object, manager: pytest.PytestPluginManager
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """Add our options; `--record-mode` only unless another plugin does."""
-    pytest_usage.add_option(parser)
-    pytest_strays.add_option(parser)
-    pytest_report_file.add_option(parser)
-    if pytest_vcr.option_is_taken(pluginmanager):
-        return
-    # One that was loaded before us, under whatever name, has it already; then its own is read.
-    with suppress(ValueError, argparse.ArgumentError):
-        parser.getgroup("onetake", "record and replay model calls").addoption(
-            "--record-mode",
-            choices=_MODES,
-            default=None,
-            help="none (replay only, the default), once, new_episodes, all (ask everything again), off (no cassettes)",
-        )
+    """Add our options, as far as no other plugin has them."""
+    pytest_options.add_options(parser, pluginmanager)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -66,16 +54,18 @@ def pytest_configure(config: pytest.Config) -> None:
     pytest_making.watch(config)
     word = config.getoption("--record-mode", None)
     # A word that is not ours is one of the other plugin's own modes, which say nothing of our cassettes.
-    modes.set_flag(parse_mode(word) if word in _MODES else None)
-    pytest_usage.watch(config)
+    # Put back at the end: pytest may run again in this process, or run inside a test of another run of it.
+    before = modes.set_flag(parse_mode(word) if word in MODE_WORDS else None)
+    config.add_cleanup(lambda: _put_back(before))
+    pytest_scopes.watch(config)
+    pytest_usage.watch(config)  # after the one above, so that at the end it is whole
     pytest_summary.results_of(config)
-    pytest_strays.watch(config)
-    pytest_report_file.watch(config)
+    if (path := config.getoption("onetake_report", None)) and not is_worker(config):
+        from onetake import pytest_report_file
 
-
-def pytest_unconfigure() -> None:
-    """Forget the mode: pytest may run again in this process."""
-    modes.set_flag(None)
+        pytest_report_file.watch(config, path)
+    if _unmarked(config) == "fail":
+        _watch_strays(config)
 
 
 @pytest.fixture
@@ -104,6 +94,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     pytest_fixtures.look_at(config, items)
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Watch what reaches a model without a cassette, where any test has one: for other projects nothing is patched."""
+    word = _unmarked(session.config)
+    if word == "warn" or (word is None and any(map(is_ours, session.items))):
+        _watch_strays(session.config)
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_fixture_setup(fixturedef: Any, request: Any) -> Generator[None, object, object]:
     """Set a fixture of a wider scope up under a session of its own, where a marked test uses it."""
@@ -114,11 +111,11 @@ def pytest_fixture_setup(fixturedef: Any, request: Any) -> Generator[None, objec
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Have `use_cassette` look for its settings from the test's file on, in whatever thread or task it is called."""
-    before = scopes.set_start(item.path)
+    before = set_start(item.path)
     try:
         return (yield)
     finally:
-        scopes.set_start(before)
+        set_start(before)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -138,7 +135,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown() -> Generator[None, object, object]:
     """Have refusals raised as `Exception`s, so that the finalizers of all other fixtures still run."""
-    with active.softly():
+    with softly():
         return (yield)
 
 
@@ -165,6 +162,20 @@ def pytest_runtest_makereport(
         if report.when == "teardown":
             del item.stash[running]
     return report
+
+
+def _put_back(flag: Mode | None) -> None:
+    modes.set_flag(flag)
+
+
+def _unmarked(config: pytest.Config) -> object:
+    return config.getoption("onetake_unmarked", None)
+
+
+def _watch_strays(config: pytest.Config) -> None:
+    from onetake import pytest_strays  # with all that patches clients and sockets
+
+    pytest_strays.watch(config)
 
 
 def _settle(item: pytest.Item, error: BaseException | None) -> None:

@@ -12,31 +12,29 @@ from typing import Any
 import pytest
 
 from onetake import pytest_usage
+from onetake.changing import Anew
 from onetake.provenance import version
 from onetake.pytest_summary import Results, results_of
 
 FORMAT = 1
 """The version of the document: it moves when a field goes or means something else, not when one is added."""
 
-_COUNTS = ("replayed", "recorded", "replaced", "kept aside", "resumed")
+_COUNTS = ("replayed", "recorded", "replaced", "moved to the trash", "kept aside", "resumed")
 _LISTS = ("rejected", "refusals", "remarks")
 
 
-def add_option(parser: pytest.Parser) -> None:
-    """Add `--onetake-report`."""
-    said = "write what the run did, as JSON, to this file"
-    parser.getgroup("onetake").addoption("--onetake-report", metavar="FILE", default=None, help=said)
+def watch(config: pytest.Config, path: str) -> None:
+    """Have the report written.
+
+    Args:
+        config: Of the run, which is no worker's.
+        path: Where it goes, from where pytest was started.
+    """
+    file = _ReportFile(config, config.invocation_params.dir / path, results_of(config))
+    config.pluginmanager.register(file, "onetake-report")
 
 
-def watch(config: pytest.Config) -> None:
-    """Have the report written where one was asked for; workers of pytest-xdist write none."""
-    path = config.getoption("onetake_report", None)
-    if path and not hasattr(config, "workerinput"):
-        file = ReportFile(config, config.invocation_params.dir / path, results_of(config))
-        config.pluginmanager.register(file, "onetake-report")
-
-
-class ReportFile:
+class _ReportFile:
     """Writes the report at a run's end, also of a run that failed or was stopped; a plugin of the controller alone.
 
     Args:
@@ -100,7 +98,7 @@ def _test(outcome: dict[str, Any]) -> dict[str, Any]:
         "cassette": outcome["cassette"],
         **{name.replace(" ", "_"): outcome[name] for name in _COUNTS},
         **{name: outcome[name] for name in _LISTS},
-        "asks_anew": outcome["anew"],
+        "asks_anew": str(Anew(**outcome["anew"])) if outcome["anew"] else "",
         "live": outcome["live"],
     }
 

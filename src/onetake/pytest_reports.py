@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import count
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from onetake import active, prices
+import pytest
+
+from onetake import prices
 from onetake.errors import OnetakeError, Refusal
-from onetake.ledger import Ledger
 from onetake.model import Entry
 from onetake.printable import one_line
-from onetake.session_run import SessionRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import pytest
+    from onetake.active import Scope
+    from onetake.ledger import Ledger
+    from onetake.session_run import SessionRun
 
 SECTION = "onetake"
 OUTCOME = "onetake"
@@ -28,6 +31,8 @@ _KEEPABLE = ("violation", "length", "refusal", "cut")
 _TOLD_OTHERWISE = ("answer refused", "answered from a run that failed")
 _MOST_NOTES = 3
 _LONGEST_NOTE = 200
+untold = pytest.StashKey[list["RunningTest"]]()
+"""The sessions of fixtures of which no report has told yet, in the stash of the configuration."""
 _next = count(1)
 _numbers: WeakKeyDictionary[SessionRun, str] = WeakKeyDictionary()
 
@@ -39,16 +44,19 @@ class RunningTest:
         name: The test's id.
         run: Its session's, which is open.
         scope: Where that is bound.
+        alone: True where no other process tests this project.
     """
 
-    def __init__(self, name: str, run: SessionRun, scope: active.Scope) -> None:
+    def __init__(self, name: str, run: SessionRun, scope: Scope, *, alone: bool) -> None:
         self.name = name
+        self._alone = alone
         self.over = False
         """True once the call phase has run; reports before that are of subtests."""
-        self._open: tuple[SessionRun, active.Scope] | None = (run, scope)
+        self._open: tuple[SessionRun, Scope] | None = (run, scope)
         self._ledger = run.ledger
         self._told: set[int] = set()
-        self._result = "passed"
+        self.result = "passed"
+        """What became of it so far: `passed`, `failed` or `skipped`."""
         self._broken = False
         self.passed = False
         """True once its entries are kept."""
@@ -60,7 +68,7 @@ class RunningTest:
         return self._open[0]
 
     @property
-    def scope(self) -> active.Scope:
+    def scope(self) -> Scope:
         """Where the session is bound."""
         assert self._open is not None
         return self._open[1]
@@ -74,9 +82,7 @@ class RunningTest:
         """Close the session; what fixtures recorded while they were torn down goes into the cassette as well."""
         self.run.close()
         if self.passed:
-            self.run.promote()
-            self.run.retire()
-            self.run.clear(alone="PYTEST_XDIST_WORKER" not in os.environ)
+            self.run.keep(alone=self._alone)
 
     def see(self, report: pytest.TestReport) -> None:
         """Act on one report of the test, and add to it what a person should know."""
@@ -87,19 +93,20 @@ class RunningTest:
             self._bring_up_refusals(report)
         if report.when == "call" and report.passed and not self._broken:
             self._keep(report)
-        if report.when == "call" and self.run.resumed:
-            _add(report, f"{len(self.run.resumed)} answered from an earlier run of this test, which failed")
+        if report.when == "call" and self.run.account.resumed:
+            _add(report, f"{len(self.run.account.resumed)} answered from an earlier run of this test, which failed")
         if report.when == "call" or report.failed:
             self._say_pending(report)
-        if report.when == "call" and report.failed and (said := self.run.unanswered):
+        if report.when == "call" and report.failed and (said := self.run.account.unanswered):
             _add(report, said)
         if not report.passed:
-            self._result = "failed" if report.failed or self._result == "failed" else "skipped"
+            self.result = "failed" if report.failed or self.result == "failed" else "skipped"
         if report.when == "teardown":
             self.run.close()  # where another fixture kept ours from being torn down
         if report.when == "teardown" or report.failed:  # whoever tries it again may leave out what comes after
             vars(report)[OUTCOME] = self.outcome()
         if report.when == "teardown":
+            self.run.let_go()
             self._open = None
 
     def _bring_up_refusals(self, report: pytest.TestReport) -> None:
@@ -116,13 +123,13 @@ class RunningTest:
 
     def _say_pending(self, report: pytest.TestReport) -> None:
         """Say where the entries of a failing test are: they are paid for, and they answer first when it is retried."""
-        waiting = len(self.run.session.recorded) + len(self.run.resumed)
+        waiting = len(self.run.session.recorded) + len(self.run.account.resumed)
         if waiting and not self.passed:
             _add(report, f"{waiting} recorded, kept aside until the test passes: {self.run.pending_place}")
 
     def outcome(self) -> dict[str, Any]:
         """Return what became of it so far; see `outcome_of`."""
-        return outcome_of(self.run, self.name, self._result, passed=self.passed)
+        return outcome_of(self.run, self.name, self.result, passed=self.passed)
 
     def _untold(self) -> tuple[Refusal, ...]:
         return tuple(refusal for refusal in self._ledger.open if id(refusal) not in self._told)
@@ -140,26 +147,28 @@ def outcome_of(run: SessionRun, name: str, result: str, *, passed: bool) -> dict
         passed: True where its entries are kept.
     """
     session = run.session
-    written = len(session.recorded) + len(run.resumed)
-    replaced = run.replaced if passed else 0
-    refused = run.refused_answers()
+    written = len(session.recorded) + len(run.account.resumed)
+    replaced = run.account.replaced if passed else 0
+    refused = run.account.refused_answers()
     return {
-        "run": number_of(run),
+        "run": _number_of(run),
+        "worker": worker(),
         "test": name,
         "mode": str(session.mode),
         "cassette": run.place,
         "outcome": result,
         "recorded": written - replaced if passed else 0,
-        "replayed": len(run.tally.replayed) - len(run.resumed),
+        "replayed": len(run.account.tally.replayed) - len(run.account.resumed),
         "replaced": replaced,
+        "moved to the trash": run.account.retired,
         "kept aside": 0 if passed else written,
-        "resumed": len(run.resumed),
+        "resumed": len(run.account.resumed),
         "rejected": [{"kind": entry.verdict.partition(":")[2], "path": place} for entry, place in refused],
         "refusals": list(_plain_refusals(run.ledger)),
         "remarks": list(_remarks(run)) if passed else [],
-        "anew": run.anew() if passed else "",
+        "anew": asdict(anew) if passed and (anew := run.account.anew()) else {},
         "live": prices.spent([*session.recorded, *(entry for entry, _ in refused)]),
-        "usage": [run.used.as_plain()],
+        "usage": run.account.used.as_plain(),
     }
 
 
@@ -167,7 +176,8 @@ def _plain_refusals(ledger: Ledger) -> Iterator[dict[str, Any]]:
     unexpected = {id(refusal) for refusal in ledger.open}
     for refusal in ledger.all:
         kind = type(refusal).__name__.removesuffix("AsException")
-        yield {"class": kind, "text": str(refusal), "expected": id(refusal) not in unexpected}
+        expected = id(refusal) not in unexpected
+        yield {"class": kind, "text": str(refusal), "expected": expected, "recordable": refusal.recordable}
 
 
 def _remarks(run: SessionRun) -> Iterator[str]:
@@ -181,11 +191,16 @@ def _remarks(run: SessionRun) -> Iterator[str]:
         yield f"and {len(notes) - _MOST_NOTES} more remarks"
 
 
-def number_of(run: SessionRun) -> str:
+def _number_of(run: SessionRun) -> str:
     """Return what tells a session's run from all others of a run of pytest, those of other workers too."""
     if run not in _numbers:
         _numbers[run] = f"{worker()}-{next(_next)}"
     return _numbers[run]
+
+
+def is_worker(config: pytest.Config) -> bool:
+    """Tell whether a run is the part of one worker of pytest-xdist."""
+    return hasattr(config, "workerinput")
 
 
 def worker() -> str:

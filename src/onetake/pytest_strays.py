@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
 from collections.abc import Generator
 from contextlib import suppress
@@ -14,13 +13,13 @@ import pytest
 
 from onetake import forking, guard, guard_sockets, misses, patching, strays
 from onetake.errors import InteractionNotFound, OnetakeError, Refusal
-from onetake.ledger import Ledger, is_same
+from onetake.ledger import Ledger, is_same, is_soft
 from onetake.model import Mode
 from onetake.model_hosts import is_model_host
 from onetake.options import Options, policy_of
 from onetake.pytest_items import is_ours, is_skip, settings_of, shown_id
 from onetake.pytest_reports import bring_up, worker
-from onetake.pytest_summary import STRAY
+from onetake.pytest_summary import STRAY, results_of
 from onetake.steps import Policy
 from onetake.tracebacks import family
 from onetake.traffic import Route
@@ -33,25 +32,10 @@ _NO_TEST = "a call outside of any test may not reach a model (--unmarked=fail)"
 _NO_TEST_REMEDY = "make it in a test that is marked with @pytest.mark.cassette: not while a module is imported"
 
 
-def add_option(parser: pytest.Parser) -> None:
-    """Add `--unmarked`, unless another plugin has done so."""
-    # Under a name of our own within: another's option of that name means something else.
-    with suppress(ValueError, argparse.ArgumentError):
-        parser.getgroup("onetake").addoption(
-            "--unmarked",
-            dest="onetake_unmarked",
-            choices=("ignore", "warn", "fail"),
-            default=None,
-            help="what to do about tests without a cassette that reach a model: ignore, warn (the default where any"
-            " test has a cassette), fail (refuse the call, and fail the test)",
-        )
-
-
 def watch(config: pytest.Config) -> None:
-    """Watch for such tests, as the option says."""
-    word = config.getoption("onetake_unmarked", None)
-    if word != "ignore":
-        config.pluginmanager.register(Strays(config, fails=word == "fail", always=word is not None), "onetake-strays")
+    """Begin to watch for such tests, and refuse what they ask where the option says so."""
+    if not config.pluginmanager.has_plugin("onetake-strays"):
+        config.pluginmanager.register(_Strays(config), "onetake-strays")
 
 
 class _Test:
@@ -66,29 +50,25 @@ class _Test:
         self.told: set[int] = set()
 
 
-class Strays:
+class _Strays:
     """Watches, in every process of a run, what no session is concerned with; a plugin.
 
     Only the sockets know that a call reaches a model: tools that answer for a client may stand anywhere above them.
 
     Args:
         config: Of the run.
-        fails: True refuses such a call, so that nothing leaves and the test fails.
-        always: True watches also a run in which no test has a cassette.
     """
 
-    def __init__(self, config: pytest.Config, *, fails: bool, always: bool) -> None:
+    def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._fails = fails
-        self._always = always
+        self._fails = config.getoption("onetake_unmarked", None) == "fail"
         self._numbers = count(1)
         self._none = self._test = _Test(None, 0)
-        self._softly = False
         self._policies: dict[Path, Policy] = {}
         self._lock = forking.Lock()
-        self._before = strays.watch
-        if fails:
-            self._begin()
+        self._before = strays.set_watch(self)
+        patching.install()
+        guard_sockets.install()
 
     @property
     def policy(self) -> Policy:
@@ -99,7 +79,7 @@ class Strays:
         """Count a call."""
         traffic = self.policy.traffic
         if guard.is_model(url, traffic) and traffic.verdict(method.upper(), url) is Route.INTERACTION:
-            with self._lock:
+            with self._lock.held:
                 self._test.calls[_place(*guard.place_of(url))] += 1
 
     def reached(self, host: str, port: int | None, asked: str) -> None:
@@ -109,19 +89,14 @@ class Strays:
             InteractionNotFound: It is refused.
         """
         test = self._test
-        with self._lock:
+        with self._lock.held:
             test.reached[_place(host, port)] = None
         if self._fails:
             refusal: Refusal = InteractionNotFound(*_why(test.item, asked))
-            if self._softly or misses.in_pool_worker():
+            if is_soft() or misses.in_pool_worker():
                 refusal = refusal.as_exception()
             test.ledger.write(refusal)
             raise refusal
-
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Begin to watch, where any test has a cassette: in other projects nothing is patched."""
-        if self._always or any(map(is_ours, session.items)):
-            self._begin()
 
     def pytest_unconfigure(self) -> None:
         """Watch no more."""
@@ -145,15 +120,6 @@ class Strays:
         return result
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_teardown(self) -> Generator[None, object, object]:
-        """Have refusals raised as `Exception`s, so that the finalizers of all other fixtures still run."""
-        self._softly = True
-        try:
-            return (yield)
-        finally:
-            self._softly = False
-
-    @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Add to a report what its test reached, and fail it where a refusal was hidden from pytest."""
         report = yield
@@ -172,13 +138,10 @@ class Strays:
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Fail a run in which a call outside of any test was refused and swallowed."""
-        if self._none.ledger.open and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-    def _begin(self) -> None:
-        strays.set_watch(self)
-        patching.install()
-        guard_sockets.install()
+        if left := self._none.ledger.open:
+            results_of(self._config).failing.append(f"--unmarked=fail: this fails the run: {left[0]}")
+            if session.exitstatus == pytest.ExitCode.OK:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def _settle(self, error: BaseException | None) -> None:
         left = self._test.ledger.open

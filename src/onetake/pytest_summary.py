@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from onetake import prices, pytest_usage, pytest_vcr, session_run
+from onetake import modes, prices, pytest_usage, pytest_vcr
+from onetake.model import Mode
 from onetake.pytest_fixtures import FIXTURES
-from onetake.pytest_items import shown_id, told
-from onetake.pytest_reports import OUTCOME, SECTION, outcome_of
-from onetake.session_run import SessionRun
+from onetake.pytest_items import told
+from onetake.pytest_reports import OUTCOME, SECTION
+from onetake.pytest_scopes import SCOPES
 
 STRAY = "onetake_stray"
 """The attribute of a report that says which hosts of models its unmarked test reached."""
 
-_SCOPES = "onetake_scopes"
-"""The attribute of a report that holds the outcomes of the sessions that `use_cassette` opened."""
-_OTHERS = {"fixture": FIXTURES, "use_cassette": _SCOPES}
+_OTHERS = {"fixture": FIXTURES, "use_cassette": SCOPES}
 """What opens sessions besides tests, and the attribute of a report that holds their outcomes."""
 _LATE = "onetake_late"
 """What a worker's output holds of calls that came after their test had been reported."""
 _SCREEN = 30
 """Lines of details; -v shows all."""
 _MOST_STRAYS = 8
+_SUMMED = ("recorded", "replayed", "replaced", "moved to the trash")
+_MENDING = {
+    Mode.NEW_EPISODES: "asks only that; after an edited prompt the old entries stay beside the new ones, unused",
+    Mode.ALL: "asks all requests of these tests anew; old entries of a test's own cassette go to the trash",
+}
+"""What mends a run in which several tests miss something, and how these differ."""
 _WIDER = "open a cassette around that call with onetake.use_cassette"
 _results = pytest.StashKey["Results"]()
 
@@ -42,34 +47,17 @@ class Results:
     """Refusals of calls that came after their test had been reported: its id, and the refusal's class and text."""
     crashed: int = 0
     """Workers that ended before they had told all."""
+    failing: list[str] = field(default_factory=list)
+    """Why the run fails although no test of it did, one line each."""
     _sections: dict[str, list[str]] = field(default_factory=dict)
-    _heard: list[SessionRun] = field(default_factory=list)
-    _runs: dict[str, str] = field(default_factory=dict)
+    _runs: dict[tuple[str, str], str] = field(default_factory=dict)
     _earlier_live: list[dict[str, Any]] = field(default_factory=list)
-
-    def heard(self, run: SessionRun) -> None:
-        """Take in a session that `use_cassette` opened, at its end."""
-        self._heard.append(run)
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Have a test's report tell of the sessions that `use_cassette` opened in it."""
-        report = yield
-        if self._heard:
-            name = shown_id(item)
-            vars(report)[_SCOPES] = [outcome_of(run, name, report.outcome, passed=True) for run in self._heard]
-            self._heard.clear()
-        return report
-
-    def pytest_unconfigure(self) -> None:
-        """Hear no more of sessions."""
-        session_run.listeners.remove(self.heard)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take in what a report tells, of this process or of a worker."""
         said = vars(report)
         if OUTCOME in said:
-            self._drop_earlier_try(report.nodeid, said[OUTCOME]["run"])
+            self._drop_earlier_try((report.nodeid, said[OUTCOME]["worker"]), said[OUTCOME]["run"])
             self.outcomes[said[OUTCOME]["run"]] = said[OUTCOME]
         for kind, name in _OTHERS.items():
             for outcome in said.get(name, ()):
@@ -81,9 +69,14 @@ class Results:
             name = said[OUTCOME]["test"] if OUTCOME in said else report.nodeid
             self._sections.setdefault(name if OUTCOME in said else report.nodeid, []).extend(found)
 
-    def _drop_earlier_try(self, nodeid: str, run: str) -> None:
-        """Count a test that was tried again for what became of it in the end; only its live calls were paid for."""
-        before, self._runs[nodeid] = self._runs.get(nodeid, run), run
+    def _drop_earlier_try(self, test: tuple[str, str], run: str) -> None:
+        """Count a test that was tried again for what became of it in the end; only its live calls were paid for.
+
+        Args:
+            test: Its id and the worker that ran it: `--dist=each` has every worker run every test.
+            run: The number of its session.
+        """
+        before, self._runs[test] = self._runs.get(test, run), run
         if before != run:
             self._earlier_live.append(self.outcomes.pop(before)["live"])
 
@@ -102,28 +95,35 @@ class Results:
             ]
         if hasattr(session.config, "workeroutput"):
             session.config.workeroutput[_LATE] = self.late
-        if self.late and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if self.late:
+            self.failing.append("a call after the end of its test: this fails the run")
+            if session.exitstatus == pytest.ExitCode.OK:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
         """Print the summary."""
         verbosity = config.get_verbosity()
         details = _on_a_screen(list(self._details(config)), everything=verbosity > 0)
         counts = self.counts(config)
-        if not self.outcomes and not details:
+        failing = [*self.failing, *pytest_usage.usage_report(config).failing]
+        if not self.outcomes and not details and not failing:
             return
-        happened = details or any(number for word, number in counts.items() if word not in ("replayed", "tests"))
+        told = bool(details or failing)
+        happened = told or any(number for word, number in counts.items() if word not in ("replayed", "tests"))
         if verbosity < 0 and not happened:
             return
-        line = _in_words(counts)
-        if not details:
-            terminalreporter.write_line("; ".join(filter(None, (f"onetake: {line}", self._live()))))
+        texts = list(filter(None, (_in_words(counts) or self._idle(), self._live())))
+        if not told:
+            if texts:
+                terminalreporter.write_line(f"onetake: {'; '.join(texts)}")
             return
         terminalreporter.section(SECTION)
-        for text in filter(None, (line if self.outcomes else "", self._live())):
+        for text in texts:
             terminalreporter.line(text)
         for block in details:
             terminalreporter.line(block, yellow=True)
+        for text in failing:
+            terminalreporter.line(text, red=True)
 
     def counts(self, config: pytest.Config) -> dict[str, int]:
         """Return how many sessions there were, and what became of their calls and entries."""
@@ -132,7 +132,7 @@ class Results:
         refused = sum(len(_refused(outcome)) for outcome in outcomes) + len(self.late)
         return {
             "tests": sum("kind" not in outcome for outcome in outcomes),
-            **{word: sum(outcome[word] for outcome in outcomes) for word in ("recorded", "replayed", "replaced")},
+            **{word: sum(outcome[word] for outcome in outcomes) for word in _SUMMED},
             "rejected": sum(len(outcome["rejected"]) for outcome in outcomes),
             "refused": refused + sum(stray["refused"] for stray in self.strays.values()),
             "kept aside": sum(outcome["kept aside"] for outcome in outcomes),
@@ -143,6 +143,11 @@ class Results:
     def spent(self) -> dict[str, Any]:
         """What all live calls took; see `prices.spent`."""
         return prices.together([*self._earlier_live, *(outcome["live"] for outcome in self.outcomes.values())])
+
+    def _idle(self) -> str:
+        """Say that tests asked for nothing; of one that failed or was skipped, that means nothing."""
+        idle = sum("kind" not in outcome and outcome["outcome"] == "passed" for outcome in self.outcomes.values())
+        return f"{_many(idle, 'test')} with a cassette asked for nothing" if idle else ""
 
     def _live(self) -> str:
         return prices.in_words(self.spent)
@@ -155,8 +160,7 @@ class Results:
         yield from self._refused_everywhere(config)
         for outcome in self.outcomes.values():
             yield from (f"{outcome['test']}: {remark}" for remark in outcome["remarks"])
-            if outcome["anew"]:
-                yield f"{outcome['test']}: {outcome['anew']}"
+        yield from self._asked_anew()
         for name, texts in self._sections.items():
             yield from (f"{name}: {text}" for text in texts)
         yield from self._strays()
@@ -164,22 +168,37 @@ class Results:
         yield from pytest_vcr.lines(config)
 
     def _refused_everywhere(self, config: pytest.Config) -> Iterator[str]:
-        """Say in one line how all the tests that miss something are mended; one test alone says it itself."""
-        missing = {
-            outcome["test"]: [one["text"] for one in _refused(outcome) if "--record-mode=" in one["text"]]
-            for outcome in self.outcomes.values()
-            if outcome["outcome"] == "failed"
-        }
-        texts = [text for found in missing.values() for text in found]
-        tests = sum(map(bool, missing.values()))
-        if tests < 2:
+        """Say once how all the tests that miss something are mended by recording; one test alone says it itself."""
+        failed = [outcome for outcome in self.outcomes.values() if outcome["outcome"] == "failed"]
+        missing = {outcome["run"]: sum(one["recordable"] for one in _refused(outcome)) for outcome in failed}
+        found = [outcome for outcome in failed if missing[outcome["run"]]]
+        if len({outcome["test"] for outcome in found}) < 2:
             return
-        last_failed = "--lf " if config.pluginmanager.has_plugin("cacheprovider") else ""
-        first = "unset ONETAKE_MODE, then " if any("unset ONETAKE_MODE" in text for text in texts) else ""
-        yield (
-            f"{_many(len(texts), 'request')} refused in {tests} tests, which say why;"
-            f" to record what is missing: {first}pytest {last_failed}--record-mode=new_episodes"
+        number, refused = sum(missing.values()), self.counts(config)["refused"]
+        of_them = "requests refused" if number == refused else f"of the {refused} refused requests miss an answer"
+        first = "unset ONETAKE_MODE, then " if modes.sealed_by_environment() else ""
+        pytest_again = f"{first}pytest {'--lf ' if config.pluginmanager.has_plugin('cacheprovider') else ''}"
+        yield "\n".join(
+            [
+                f"{number} {of_them} in {_who(found)}, which say why; to record what is missing or stale:",
+                *(f"  {pytest_again}--record-mode={mode} ({effect})" for mode, effect in _MENDING.items()),
+            ]
         )
+
+    def _asked_anew(self) -> Iterator[str]:
+        """Say what tests asked anew although they have entries: once for all whose requests differ in one place."""
+        alike: dict[tuple[str, bool, str], list[dict[str, Any]]] = {}
+        for outcome in self.outcomes.values():
+            if anew := outcome["anew"]:
+                alike.setdefault((anew["places"], anew["in_all"], anew["mend"]), []).append(outcome)
+        if not alike:
+            return
+        from onetake.changing import Anew  # with the engine: only after sessions
+
+        for where, found in alike.items():
+            new, played = (sum(outcome["anew"][word] for outcome in found) for word in ("new", "played"))
+            name = found[0]["test"] if len({outcome["test"] for outcome in found}) == 1 else _who(found)
+            yield f"{name}: {Anew(new, played, *where)}"
 
     def _strays(self) -> Iterator[str]:
         """Name the tests that reached a model and were let through; one that was refused says so itself."""
@@ -202,7 +221,6 @@ def results_of(config: pytest.Config) -> Results:
     if _results not in config.stash:
         config.stash[_results] = Results()
         config.pluginmanager.register(config.stash[_results], "onetake-summary")
-        session_run.listeners.append(config.stash[_results].heard)
     return config.stash[_results]
 
 
@@ -211,8 +229,14 @@ def _refused(outcome: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _in_words(counts: dict[str, int]) -> str:
-    said = ", ".join(f"{number} {word}" for word, number in counts.items() if number and word != "tests")
-    return said or f"{_many(counts['tests'], 'test')} with a cassette asked for nothing"
+    return ", ".join(f"{number} {word}" for word, number in counts.items() if number and word != "tests")
+
+
+def _who(outcomes: Sequence[dict[str, Any]]) -> str:
+    """Say how many tests, and fixtures of a wider scope, sessions belong to."""
+    fixtures = {outcome["test"] for outcome in outcomes if outcome.get("kind") == "fixture"}
+    tests = {outcome["test"] for outcome in outcomes} - fixtures
+    return " and ".join(_many(len(of), word) for of, word in ((tests, "test"), (fixtures, "fixture")) if of)
 
 
 def _stray(stray: dict[str, Any]) -> str:

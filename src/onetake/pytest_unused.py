@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from onetake.cassette_files import read_entry
 from onetake.errors import OnetakeError
 from onetake.model import Entry
 from onetake.printable import one_line
-from onetake.pytest_fixtures import FOLDER_END, OF_PYTEST
+from onetake.pytest_fixtures import OF_PYTEST
+from onetake.pytest_items import FOLDER_END
 from onetake.settings import load_settings
 from onetake.stores.naming import Slot
 from onetake.usage import Used, entries_in
@@ -73,6 +73,7 @@ class Opened:
         folder: Its own, the real path.
         used: The entries that were used.
         known: False where others may have been used too.
+        owned: True where it is one test's own, and nothing else opened it.
         outside: True where `use_cassette` opened it: which tests do, nobody can tell before they run.
     """
 
@@ -80,6 +81,7 @@ class Opened:
     folder: Path
     used: set[Slot] = field(default_factory=set)
     known: bool = True
+    owned: bool = True
     outside: bool = False
 
 
@@ -92,7 +94,9 @@ class Unused:
         folder: The cassette's.
         entries: Their names, by slot.
         of: How many entries there are.
-        test: The test that recorded them, where no test opened the cassette; else empty.
+        test: The test that recorded all of them; empty where that is not one.
+        abandoned: True where no test opened the cassette.
+        owned: True where it is one test's own, so that mode `all` retires them.
     """
 
     root: Path
@@ -100,6 +104,8 @@ class Unused:
     entries: dict[Slot, str]
     of: int
     test: str = ""
+    abandoned: bool = False
+    owned: bool = False
 
 
 def identity(folder: Path) -> Identity:
@@ -119,6 +125,7 @@ def merged(used: Iterable[Used], outside: Iterable[Used]) -> dict[Identity, Open
         opened = found.setdefault(identity(folder), Opened(root, folder))
         opened.used |= one.slots
         opened.known = opened.known and one.known
+        opened.owned = opened.owned and one.owned
         opened.outside = opened.outside or is_outside
     return found
 
@@ -139,7 +146,8 @@ def find_unused(
         names = entries_in(one.folder)
         entries = {slot: name for slot, name in names.items() if slot not in one.used}
         if entries and key not in spared and _can_tell(one, facts, left_out):
-            yield Unused(one.root, one.folder, entries, len(names))
+            test = _recorded_by(_tests_of(one.folder, entries.values()))
+            yield Unused(one.root, one.folder, entries, len(names), test, owned=one.owned)
     for folder in _beside(facts.modules - facts.partly):
         if identity(folder) not in (spared | opened.keys()) and not _is_of(folder, facts.fixtures):
             yield from _abandoned(folder, facts, left_out, rootdir)
@@ -190,8 +198,7 @@ def _abandoned(folder: Path, facts: Facts, left_out: dict[Path, Path], rootdir: 
     `use_cassette` names no test: what it recorded is nobody's to call abandoned.
     """
     entries = entries_in(folder)
-    found = [read_entry(folder / name) for name in entries.values()]
-    tests = [entry.provenance.get("test", "") if isinstance(entry, Entry) else "" for entry in found]
+    tests = _tests_of(folder, entries.values())
     if not all(tests) or not tests:
         return
     with suppress(OnetakeError):
@@ -201,7 +208,20 @@ def _abandoned(folder: Path, facts: Facts, left_out: dict[Path, Path], rootdir: 
         # A fixture of a conftest serves all tests, so it is gone if none of all used it.
         is_gone = folder.parent.name == _CONFTEST or not is_there
         if is_own or (is_gone and not facts.partly and root not in left_out):
-            yield Unused(root, folder, entries, len(entries), str(tests[0]))
+            yield Unused(root, folder, entries, len(entries), _recorded_by(tests), abandoned=True)
+
+
+def _tests_of(folder: Path, names: Iterable[str]) -> list[str]:
+    """Return the test that recorded each of these entries; empty where that is not known."""
+    from onetake.cassette_files import read_entry  # with the format: only where there are entries to look at
+
+    found = [read_entry(folder / name) for name in names]
+    return [str(entry.provenance.get("test", "")) if isinstance(entry, Entry) else "" for entry in found]
+
+
+def _recorded_by(tests: list[str]) -> str:
+    """Return the one test that recorded entries; empty where it is not one, or not known."""
+    return tests[0] if len(set(tests)) == 1 else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +249,11 @@ class UsageReport:
         """Whether the run fails for it."""
         return self.word == "fail" and bool(self.unused)
 
+    @property
+    def failing(self) -> list[str]:
+        """What to say of it where the run fails for it: pytest itself says that all passed."""
+        return ["--unused=fail: this fails the run"] if self.fails else []
+
     def as_json(self) -> dict[str, Any]:
         """Return it for a machine: `unused`, a list of cassettes, and `why`, where there can be none."""
         return {
@@ -237,7 +262,7 @@ class UsageReport:
                     "cassette": self._shown(one.folder),
                     "entries": list(one.entries.values()),
                     "of": one.of,
-                    **({"recorded_by": one.test} if one.test else {}),
+                    "recorded_by": one.test or None,
                 }
                 for one in self.unused
             ],
@@ -262,14 +287,14 @@ class UsageReport:
         if (more := len(self.unused) - _MOST_CASSETTES) > 0:
             lines.append(f"  and those of {more} more cassettes")
         mend = "delete these files"
-        if any(not one.test for one in self.unused):
+        if any(one.owned for one in self.unused):
             mend += "; or `pytest --record-mode=all TEST` asks anew and keeps, in a test's own cassette, what it uses"
         return [*lines, f"  to mend: {mend}"]
 
     def _line(self, one: Unused) -> str:
         where = one_line(self._shown(one.folder), _LONGEST)
-        if one.test:
-            by = one_line(one.test, _LONGEST)
+        if one.abandoned:
+            by = one_line(one.test or "several tests", _LONGEST)
             return f"{where}/ (all {one.of}): no test opens it any more; recorded by {by}"
         names = [one_line(name, _LONGEST) for name in list(one.entries.values())[:_MOST_NAMES]]
         more = [f"and {len(one.entries) - _MOST_NAMES} more"] if len(one.entries) > _MOST_NAMES else []

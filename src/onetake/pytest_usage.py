@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -12,39 +11,23 @@ from typing import Any
 
 import pytest
 
-from onetake import modes, usage
 from onetake.aside import place_of
+from onetake.decide import reads_nothing
 from onetake.errors import OnetakeError
 from onetake.model import Mode
 from onetake.options import cassette_folder
 from onetake.provenance import provenance
 from onetake.pytest_fixtures import FIXTURES
-from onetake.pytest_items import options_of, own_folder, settings_of
+from onetake.pytest_items import is_ours, options_of, own_folder, settings_of
 from onetake.pytest_reports import OUTCOME
+from onetake.pytest_scopes import SCOPES, untold_of
 from onetake.pytest_unused import Facts, Identity, Opened, Unused, UsageReport, facts_of, find_unused, merged
 from onetake.pytest_whole import left_out, selection
-from onetake.scrub import Scrubber
 from onetake.usage import CassetteUsage, UsageRun, Used, used_of, write_run
 
-_WORDS = ("ignore", "warn", "fail")
 _FACTS = "onetake_usage"
 """What a worker's output, and the report of a test that did not run to its end, hold for the process that merges."""
-_OUTSIDE = "onetake_outside"
-"""The attribute of a test's last report that holds what sessions used which are not the test's own."""
 _watch = pytest.StashKey["UsageWatch"]()
-
-
-def add_option(parser: pytest.Parser) -> None:
-    """Add `--unused`, unless another plugin has done so."""
-    # Under a name of our own within: another's option of that name means something else.
-    with suppress(ValueError, argparse.ArgumentError):
-        parser.getgroup("onetake").addoption(
-            "--unused",
-            dest="onetake_unused",
-            choices=_WORDS,
-            default="warn",
-            help="what to do about entries that no test of a whole, green run used (default: warn)",
-        )
 
 
 def watch(config: pytest.Config) -> None:
@@ -74,14 +57,10 @@ class UsageWatch:
         self._ran: set[str] = set()
         self._used: list[Used] = []
         self._outside: list[Used] = []
-        self._heard = usage.listen()
+        self._modes: set[Mode] = set()
         word = config.getoption("onetake_unused", "warn")
         self.report = UsageReport(word, start=config.invocation_params.dir)
         """What the run has to say, once its `pytest_sessionfinish` is over."""
-
-    def pytest_unconfigure(self) -> None:
-        """Hear no more of sessions."""
-        usage.stop_listening(self._heard)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(
@@ -117,8 +96,6 @@ class UsageWatch:
         report = yield
         if report.skipped:  # an expected failure, too: it may have stopped before it asked
             vars(report)[_FACTS] = _spared_by(item).as_plain()
-        if report.when == "teardown" and self._heard:
-            vars(report)[_OUTSIDE] = self._hear()
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -126,9 +103,9 @@ class UsageWatch:
         if self._is_worker:
             return
         said = vars(report)
-        for outcome in (said.get(OUTCOME, {}), *said.get(FIXTURES, ())):
-            self._used += map(used_of, outcome.get("usage", ()))
-        self._outside += map(used_of, said.get(_OUTSIDE, ()))
+        own = [said[OUTCOME]] if OUTCOME in said else []
+        self._used += self._used_in([*own, *said.get(FIXTURES, ())])
+        self._outside += self._used_in(said.get(SCOPES, ()))
         if _FACTS in said:
             self._facts.add(facts_of(said[_FACTS]))
         if report.when == "call" or report.skipped:
@@ -142,33 +119,33 @@ class UsageWatch:
             self._trouble = "a worker crashed"
             return
         self._facts.add(facts_of(said[_FACTS]))
-        self._outside += map(used_of, said[_OUTSIDE])
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Send what a worker knows, or merge, write the ledger, and fail the run where that was asked for."""
-        outside = self._hear()
         if self._is_worker:
             self._facts.healthy = session.exitstatus == pytest.ExitCode.OK
-            output = self._config.workeroutput  # type: ignore[attr-defined]
-            output[_FACTS], output[_OUTSIDE] = self._facts.as_plain(), outside
+            self._config.workeroutput[_FACTS] = self._facts.as_plain()  # type: ignore[attr-defined]
             return
-        self._outside += map(used_of, outside)
+        self._outside += self._used_in(untold_of(self._config))
         self._conclude(session, merged(self._used, self._outside))
         if self.report.fails:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
-    def _hear(self) -> list[dict[str, Any]]:
-        heard = [one.as_plain() for one in self._heard]
-        self._heard.clear()
-        return heard
+    def _used_in(self, outcomes: Iterable[dict[str, Any]]) -> list[Used]:
+        """Return what sessions used, by their outcomes."""
+        told = list(outcomes)
+        self._modes |= {Mode(outcome["mode"]) for outcome in told}
+        return [used_of(outcome["usage"]) for outcome in told]
 
     def _conclude(self, session: pytest.Session, opened: dict[Identity, Opened]) -> None:
         config, facts = self._config, self._facts
-        roots = {one.root for one in opened.values()}
+        why = self._why_part(session)
+        # Looked for only where the run counts so far: it takes a walk through all the folders of the project.
+        roots = () if why else {one.root for one in opened.values()}
         missing = {root: found for root in roots if (found := left_out(config, root, facts.modules))}
         asked = next((found.path for found in missing.values() if found.asked), None)
-        why = self._why_part(session) or (self._not_collected(asked) if asked is not None else "")
+        why = why or (self._not_collected(asked) if asked is not None else "")
         always = {root: found.path for root, found in missing.items()}
         unused = () if why else tuple(find_unused(opened, facts, always, config.rootpath))
         held = next(map(self._not_collected, always.values()), "")
@@ -188,7 +165,7 @@ class UsageWatch:
             return self._trouble
         if session.exitstatus != pytest.ExitCode.OK or not self._facts.healthy:
             return "not all tests passed"
-        if modes.resolve(None, None, Mode.NONE) is Mode.OFF:
+        if self._modes and all(map(reads_nothing, self._modes)):
             return "the mode is off"
         if selected := selection(self._config):
             return f"tests were selected ({selected})"
@@ -224,6 +201,11 @@ def _run(root: Path, why: str, cassettes: dict[str, CassetteUsage]) -> UsageRun:
 
 def _spared_by(item: pytest.Item) -> Facts:
     """Return which cassettes a test may use, as far as that is known without running it."""
+    fixtures = set(getattr(item, "fixturenames", ()))
+    if not is_ours(item) and not (item.path.parent / "cassettes").is_dir():
+        return Facts(fixtures=fixtures)  # it can have no cassette, and what would say its name need not be loaded
+    from onetake.scrub import Scrubber
+
     folders: set[str] = set()
     with suppress(OnetakeError):
         folders.add(str(own_folder(item)))
@@ -231,4 +213,4 @@ def _spared_by(item: pytest.Item) -> Facts:
         options, owned = options_of(item)
         if not owned:
             folders.add(str(cassette_folder(options.name, settings.root, Scrubber(settings.scrub))))
-    return Facts(spared=folders, fixtures=set(getattr(item, "fixturenames", ())))
+    return Facts(spared=folders, fixtures=fixtures)

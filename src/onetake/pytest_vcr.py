@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -25,9 +25,12 @@ _passed_over = pytest.StashKey[list[str]]()
 _found = pytest.StashKey["_PassedOver"]()
 
 
-def option_is_taken(manager: pytest.PytestPluginManager) -> bool:
-    """Tell whether another plugin defines `--record-mode`."""
-    return _is_there(manager, _OPTION)
+def option_comes(manager: pytest.PytestPluginManager) -> bool:
+    """Tell whether another plugin defines `--record-mode`, also one that is loaded after us."""
+    if os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD"):
+        return any(map(manager.has_plugin, _OPTION))
+    there = {point.name for point in metadata.entry_points(group="pytest11")}
+    return any(name in there and not manager.is_blocked(name) for name in _OPTION)
 
 
 def configure(config: pytest.Config) -> None:
@@ -35,7 +38,7 @@ def configure(config: pytest.Config) -> None:
     config.stash[_found] = _PassedOver()
     config.pluginmanager.register(config.stash[_found], "onetake-vcr")
     declared = any(re.match(r"vcr\b", line) for line in config.getini("markers"))
-    config.stash[_free] = not declared and not _is_there(config.pluginmanager, _MARKER)
+    config.stash[_free] = not declared and not any(map(config.pluginmanager.has_plugin, _MARKER))
     if config.stash[_free]:
         config.addinivalue_line("markers", "vcr(name=None, *, record_mode): as `cassette`, said in vcrpy's words")
 
@@ -130,10 +133,3 @@ def _value(request: pytest.FixtureRequest, name: str) -> Any:
         return request.getfixturevalue(name)
     except pytest.FixtureLookupError:
         return None
-
-
-def _is_there(manager: pytest.PytestPluginManager, names: Iterable[str]) -> bool:
-    if os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD"):
-        return any(manager.has_plugin(name) for name in names)
-    there = {point.name for point in metadata.entry_points(group="pytest11")}
-    return any(name in there and not manager.is_blocked(name) for name in names)

@@ -14,11 +14,10 @@ if TYPE_CHECKING:
     import pytest
 
 _LISTS = {"deselect": "--deselect", "ignore": "--ignore", "ignore_glob": "--ignore-glob"}
-_MOST_FOLDERS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class _LeftOut:
     """A test module that is there and was not collected.
 
     Args:
@@ -48,25 +47,26 @@ def selection(config: pytest.Config) -> str:
     return next((argument for argument in config.args if "::" in argument), "")
 
 
-def left_out(config: pytest.Config, root: Path, collected: Set[str]) -> LeftOut | None:
+def left_out(config: pytest.Config, root: Path, collected: Set[str], most: int = 10_000) -> _LeftOut | None:
     """Return a test module below a folder that was not collected, one that the run was told to leave out first.
 
     Args:
         config: Of the run.
         root: A settings folder.
         collected: The real paths of the modules that were.
+        most: How many folders to look through.
     """
     reached = [os.path.realpath(config.invocation_params.dir / argument) for argument in config.args]
     usual = [path for each in config.getini("testpaths") for path in config.rootpath.glob(each)] or [root]
     bases = [os.path.realpath(path) for path in usual]
     found = None
-    for path in _modules(config, root):
+    for path in _modules(config, root, most):
         real = os.path.realpath(path)
         if real not in collected:
             asked = not _is_under(real, reached) and _is_under(real, bases)
             if asked or path == root:
-                return LeftOut(path, asked=True)
-            found = found or LeftOut(path, asked=False)
+                return _LeftOut(path, asked=True)
+            found = found or _LeftOut(path, asked=False)
     return found
 
 
@@ -75,11 +75,11 @@ def _is_standing(words: list[str], flag: str, value: str) -> bool:
     return (flag, value) in pairwise(words) or any(form in words for form in forms if form)
 
 
-def _modules(config: pytest.Config, root: Path) -> Iterator[Path]:
+def _modules(config: pytest.Config, root: Path, most: int) -> Iterator[Path]:
     """Yield the files below a folder that pytest takes for test modules; the folder itself where it is too large."""
     patterns, closed = config.getini("python_files"), config.getini("norecursedirs")
     for number, (where, folders, names) in enumerate(os.walk(root)):
-        if number == _MOST_FOLDERS:
+        if number == most:
             yield root
             return
         folders[:] = [name for name in folders if _is_open(Path(where, name), closed)]

@@ -18,20 +18,9 @@ from onetake.options import Options
 from onetake.session import Session
 from onetake.session_run import SessionRun
 from onetake.settings import KeyRules, MaxAge, load_settings
+from onetake.settings_start import told_start
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-_told_start: Path | None = None
-
-
-def set_start(path: Path | None) -> Path | None:
-    """Set where the search for settings starts, if that is not the program's main file; returns what was set before.
-
-    It holds for the whole process: pytest runs one test at a time, in threads and tasks of many contexts.
-    """
-    global _told_start
-    before, _told_start = _told_start, path
-    return before
 
 
 class CassetteScope:
@@ -135,8 +124,9 @@ def use_cassette(
 
 def _start() -> Path:
     """Return where the search for settings starts: the test's file, the program's main file, or the current folder."""
-    if _told_start is not None:
-        return _told_start
+    told = told_start()
+    if told is not None:
+        return told
     main = getattr(sys.modules.get("__main__"), "__file__", None)
     return Path(main).absolute() if main and not modes.under_pytest() else Path.cwd()
 

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
-from onetake import active, changing, children, dummies, explain, guard_sockets, leaving, misses, patching, usage
-from onetake.aside import AsideStore, aside, clear, elsewhere, hide, journal, place_of
+from onetake import active, children, dummies, endings, guard_sockets, leaving, patching, placing
+from onetake.account import Account
+from onetake.aside import AsideStore, clear, elsewhere, journal, place_of
 from onetake.cassette import Cassette
-from onetake.child_book import ChildBook, Tally
+from onetake.child_book import ChildBook
 from onetake.contract import Contract
 from onetake.decide import never_goes_live, reads_nothing, records, replaces_everything
 from onetake.engine import Engine
 from onetake.errors import AdapterError, StoreError
 from onetake.ledger import Ledger, is_same
+from onetake.making import Making
 from onetake.model import Entry, Mode
 from onetake.options import Options, cassette_folder, policy_of, said
+from onetake.printable import block
 from onetake.session import Session
 from onetake.settings import Settings
-from onetake.steps import Policy
 from onetake.stores.directory import DirectoryStore
-from onetake.stores.naming import Slot, folder_name
+from onetake.stores.naming import folder_name
 from onetake.tracebacks import end_before_ours, family
-from onetake.usage import Used
 from onetake.writing import SecretLeftError
-
-listeners: list[Callable[[SessionRun], None]] = []
-"""Who is told of each session that is no test's own, when it has ended."""
 
 
 class SessionRun:
@@ -41,7 +38,8 @@ class SessionRun:
         node: The test as its runner is told it from the current folder, for the remedies.
         owned: True where the cassette is this test's alone, so that what the test does not ask for is nobody's.
         unrecorded: Why this process records nothing although its session does.
-        inherited: In a process that was started under an open session, that session's seed, and where its refusals go.
+        inherited: In a process that was started under an open session, that session's seed, where its refusals go, and
+            which place its entries wait in.
     """
 
     def __init__(
@@ -54,65 +52,74 @@ class SessionRun:
         node: str = "",
         owned: bool = False,
         unrecorded: str = "",
-        inherited: tuple[str, Path] | None = None,
+        inherited: tuple[str, Path, str] | None = None,
     ) -> None:
         policy = policy_of(options, settings, default, test, node, unrecorded)
-        self.test: str = policy.test
-        """The test's id, secrets scrubbed; empty outside tests."""
+        self._policy = policy
+        self._credentials = settings.credentials
+        self._owned = owned
+        self._folder = cassette_folder(options.name, settings.root, policy.scrubber)
+        # The tests of one cassette each have a place of their own, or they would take each other's entries for theirs.
+        part = folder_name(policy.test) if test and not owned else ""
+        self._records = records(policy.mode)
+        holds = bool(test) and self._records and inherited is None
+        self._place = placing.hold(settings.root, self._folder, part) if holds else placing.Place(part, None)
+        self._part = inherited[2] if inherited else self._place.part
         self.fails: bool = said("refusals", options.refusals, settings.refusals) == "fail"
         """True where a refusal that nobody expected or handled fails the test, False where it is only listed."""
-        self._folder = cassette_folder(options.name, settings.root, policy.scrubber)
-        self._owned = owned
-        self._credentials = settings.credentials
-        # The tests of one cassette each have a place of their own, or they would take each other's entries for theirs.
-        self._part = folder_name(policy.test) if test and not owned else ""
-        self._records = records(policy.mode)
-        self._reads = not reads_nothing(policy.mode)
-        self._sealed = never_goes_live(policy.mode)
-        store = DirectoryStore(self._folder, place_of(self._folder, settings.root))
-        pending = AsideStore(settings.root, "pending", self._folder, self._part) if test else None
-        notes = journal(settings.root, self._folder, self._part)
-        finished = 0 if reads_nothing(policy.mode) else notes.finish(store)
-        self._cassette = Cassette(store, pending, resume=self._records and inherited is None, journal=notes)
-        # A file of its own in the cassette's folder there: one cassette may lie inside another.
-        self._marker = aside(settings.root, "making", self._folder) / "begun"
-        self._made_here = False
-        self._promoted: set[Slot] = set()
-        self._being_made = self._cassette.was_empty or self._marker.is_file()
-        self._book = self._book_of(settings.root, inherited)
-        self._seed = inherited[0] if inherited else self._new_seed(options, policy)
+        self._book = self._book_of(inherited)
+        self._seed = inherited[0] if inherited else self._new_seed(options)
         self.ledger = Ledger(self._book)
         """The book of its refusals, which outlives it: a call may still come after its end."""
-        if finished:
-            self.ledger.say(
-                f"{store.place}: an earlier run was stopped while it moved {finished} entries there: now they are there"
-            )
-        self._engine = self._engine_of(policy)
+        self._cassette = self._cassette_of(resume=self._records and inherited is None)
+        self._making = Making(settings.root, self._folder, was_empty=self._cassette.was_empty)
+        self._engine = self._engine_of()
         self._scope: active.Scope | None = None
+        self._taken_over = 0
         self.session = Session(self._engine)
         """What the user sees."""
+        self.account = Account(self._engine, self._book, self._folder, owned=owned)
+        """What it has come to so far."""
 
-    def _aside(self, kind: str, root: Path) -> AsideStore:
-        return AsideStore(root, kind, self._folder)
-
-    def _book_of(self, root: Path, inherited: tuple[str, Path] | None) -> ChildBook:
+    def _book_of(self, inherited: tuple[str, Path, str] | None) -> ChildBook:
+        root = self._policy.root
         folder = inherited[1] if inherited else root / ".onetake" / "children" / os.urandom(8).hex()
         return ChildBook(folder, root, reads=inherited is None)
 
-    def _new_seed(self, options: Options, policy: Policy) -> str:
+    def _new_seed(self, options: Options) -> str:
         refusals = "fail" if self.fails else "report"
-        return children.seed_of(options, policy, self._folder, self._book.folder, refusals, owned=self._owned)
+        place = self._book.folder, self._part
+        return children.seed_of(options, self._policy, self._folder, place, refusals, owned=self._owned)
 
-    def _engine_of(self, policy: Policy) -> Engine:
+    def _cassette_of(self, *, resume: bool) -> Cassette:
+        """Make the cassette, once a promotion into it that was stopped half-way is finished."""
+        root = self._policy.root
+        store = DirectoryStore(self._folder, place_of(self._folder, root))
+        notes = journal(root, self._folder, self._part)
+        if not reads_nothing(self._policy.mode) and (finished := notes.finish(store)):
+            self.ledger.say(
+                f"{store.place}: an earlier run was stopped while it moved {finished} entries there: now they are there"
+            )
+        pending = AsideStore(root, "pending", self._folder, self._part) if self.test else None
+        return Cassette(store, pending, resume=resume, journal=notes)
+
+    def _engine_of(self) -> Engine:
+        # A test's own entries wait in the pending store, so its cassette is never half made.
+        may_be_half_made = not (self.test and self._owned)
         return Engine(
-            policy,
+            self._policy,
             self._cassette,
-            Cassette(self._aside("rejects", policy.root)),
+            Cassette(AsideStore(self._policy.root, "rejects", self._folder)),
             self.ledger,
-            being_made=lambda: self._being_made,
-            on_record=_nothing if self.test and self._owned else self._mark,
-            elsewhere=lambda key: elsewhere(self._folder, key, policy.root),
+            being_made=lambda: self._making.begun,
+            on_record=self._making.mark if may_be_half_made else _nothing,
+            elsewhere=lambda key: elsewhere(self._folder, key, self._policy.root),
         )
+
+    @property
+    def test(self) -> str:
+        """The test's id, secrets scrubbed; empty outside tests."""
+        return self._policy.test
 
     def open(self, *, ambient: bool = False, lets_go: bool = False) -> active.Scope:
         """Begin: from here on its engine answers the calls of contexts that are bound to its scope, or to none.
@@ -123,11 +130,12 @@ class SessionRun:
         """
         patching.install()
         guard_sockets.install()
-        dummies.begin(sealed=self._sealed, credentials=self._credentials)
+        dummies.begin(sealed=never_goes_live(self._policy.mode), credentials=self._credentials)
         children.begin(self._engine, self._seed)
         self._scope = active.enter(self._engine, ambient=ambient, lets_go=lets_go)
         children.show()
         leaving.before_end(self._tell_handled)
+        leaving.before_exec(self._owed)
         return self._scope
 
     def close(self) -> None:
@@ -136,14 +144,17 @@ class SessionRun:
             active.leave(self._scope)
             children.show()
             leaving.no_more(self._tell_handled)
+            leaving.no_exec(self._owed)
             self._tell_handled()
             self._book.close()
-            dummies.end(sealed=self._sealed, credentials=self._credentials)
+            dummies.end(sealed=never_goes_live(self._policy.mode), credentials=self._credentials)
             self._scope = None
-            if usage.is_heard() and not self.test:
-                usage.tell(self.used)
-            for listener in () if self.test else listeners:
-                listener(self)
+            if endings.listeners and not self.test:
+                endings.listeners[-1](self)
+
+    def let_go(self) -> None:
+        """Leave what it wrote and did not keep to the next run of its test: nothing more will come of this one."""
+        self._place.let_go()
 
     def settle(self, error: BaseException | None = None, *, expects_calls: bool = True) -> None:
         """Bring the ledger up at the end of what the session is for, so that nothing that was swallowed stays hidden.
@@ -173,51 +184,19 @@ class SessionRun:
             error.add_note(f"onetake refused {len(left)} call{'s' if len(left) != 1 else ''}; the first: {left[0]}")
 
     @property
-    def tally(self) -> Tally:
-        """What became of its calls so far, in this process and in its children."""
-        self.ledger.hear()
-        done, childrens = self._engine, self._book.tally
-        return Tally(
-            done.played + childrens.replayed,
-            [(entry.key, entry.ordinal) for entry in done.recorded] + childrens.recorded,
-            [(entry.key, entry.ordinal) for entry in done.rejected] + childrens.rejected,
-            dict.fromkeys([*self.ledger.notes, *childrens.notes]),
-        )
-
-    @property
-    def was_joined(self) -> bool:
-        """Whether a child process was part of it."""
-        self.ledger.hear()
-        return self._book.anyone_came
-
-    @property
     def contracts(self) -> tuple[Contract, ...]:
         """What its answers must satisfy."""
-        return self._engine.policy.contracts
+        return self._policy.contracts
 
     @property
     def place(self) -> str:
         """What messages call its cassette."""
-        return self._engine.cassette.place
+        return self._cassette.place
 
     @property
     def pending_place(self) -> str:
         """Where a test's entries wait, for messages."""
         return self._cassette.pending_place
-
-    @property
-    def resumed(self) -> tuple[Entry, ...]:
-        """The entries that an earlier run of this test, which failed, left, and that answered in this one."""
-        return tuple(self._engine.resumed)
-
-    @property
-    def unanswered(self) -> str:
-        """What to say of calls that went live and brought nothing to keep; empty for none."""
-        asked, policy = list(self._engine.unanswered.values()), self._engine.policy
-        if not asked or not self._records:
-            return ""
-        again = explain.command(policy.mode, policy.node or policy.test)
-        return misses.unanswered(asked, again)
 
     def promote(self) -> tuple[Entry, ...]:
         """Move a passed test's entries from the pending store into its cassette, all or none.
@@ -228,96 +207,62 @@ class SessionRun:
         """
         if not self._records:
             return ()  # what an earlier run left waits for one that records, and is no child's of this one
-        self._engine.recorded.extend(self._cassette.take_over(self.test))
+        told = self.account.childrens.recorded
+        slots = {(key[:16], ordinal) for key, ordinal in told[self._taken_over :]}
+        self._engine.recorded.extend(self._cassette.take_over(slots))
+        self._taken_over = len(told)
         try:
             promoted = tuple(self._cassette.promote())
-            self._promoted |= {(entry.key[:16], entry.ordinal) for entry in promoted}
-            return promoted
         except SecretLeftError as error:
             kinds = ", ".join(sorted({finding.kind for finding in error.args[0]}))
             raise StoreError(f"{self.pending_place}: an entry there holds a secret ({kinds})") from None
+        self.account.promoted |= {(entry.key[:16], entry.ordinal) for entry in promoted}
+        return promoted
 
-    def refused_answers(self) -> list[tuple[Entry, str]]:
-        """Return the answers that the gate refused, those of child processes too, and where each is kept aside."""
-        slots = self.tally.rejected
-        if not slots:
-            return []
-        rejects = Cassette(self._aside("rejects", self._engine.policy.root))
-        found = [(rejects.load(*slot), rejects.store.locate(*slot)) for slot in slots]
-        return [(entry, place) for entry, place in found if isinstance(entry, Entry)]
+    def keep(self, *, alone: bool) -> None:
+        """Keep what a passed test recorded, and put away what it leaves without use.
 
-    def anew(self) -> str:
-        """Say where its requests differ from those that lay there, where it recorded and hardly one of these was asked.
+        Without use is what its earlier, failed runs left waiting and it did not ask for; and, where every request is
+        asked anew in a cassette that is this test's alone, the entries that it did not ask for: they go to the trash.
+        Not where child processes asked too, of which only the answers are known.
 
-        Empty where nothing is wrong; see `changing.anew`.
+        Args:
+            alone: True where no other process tests this project: another's may be about to use a folder above.
+
+        Raises:
+            StoreError: As for `promote`; or one could not be moved to the trash.
         """
-        if replaces_everything(self._engine.policy.mode) or not self._engine.recorded:
-            return ""
-        new = [entry for entry in self._engine.recorded if not self._cassette.replaces(entry)]
-        played = len(self.tally.replayed) - len(self._engine.resumed)
-        return changing.anew(new, played, self._cassette, self._engine.policy, owned=self._owned)
-
-    @property
-    def replaced(self) -> int:
-        """How many of the entries that were written stand where another one stood when the session began."""
-        return sum(map(self._cassette.replaces, self._engine.recorded))
-
-    @property
-    def used(self) -> Used:
-        """What it used of its cassette so far, for the usage ledger."""
-        self.ledger.hear()
-        written = {(entry.key[:16], entry.ordinal) for entry in self._engine.recorded}
-        asked = {(key[:16], ordinal) for key, ordinal in set(self._engine.asked)}
-        slots = frozenset(asked | written | self._promoted)
-        return Used(self._engine.policy.root, self._folder, slots, self._reads and not self._book.anyone_came)
+        self.promote()
+        if not self._records:
+            return
+        root = self._policy.root
+        entries = self._owned and replaces_everything(self._policy.mode) and not self._book.anyone_came
+        trash = AsideStore(root, "trash", self._folder)
+        self.account.retired += self._cassette.retire(self.account.touched, trash, entries=entries)
+        clear(root, "pending", self._folder, self._part, alone=alone)
 
     @property
     def making(self) -> Path | None:
         """What says that a cassette of several tests is being made, until the run ends; None where it is not."""
         shared = bool(self.test) and not self._owned and self._records
-        return self._marker if shared and self._being_made and self._marker.is_file() else None
-
-    def clear(self, *, alone: bool) -> None:
-        """Remove what a passed test's emptied pending store still holds; never what waits there.
-
-        Args:
-            alone: True where no other process tests this project: another's may be about to use a folder above.
-        """
-        if self._records:
-            clear(self._engine.policy.root, "pending", self._folder, self._part, alone=alone)
-
-    def retire(self) -> None:
-        """Move to the trash what a test that passed leaves without use.
-
-        That is what its earlier, failed runs left waiting and it did not ask for; and, where every request is asked
-        anew in a cassette that is this test's alone, the entries that it did not ask for; not where child processes
-        asked too, of which only the answers are known.
-        """
-        if not self._records:
-            return
-        touched = self._engine.asked | {(entry.key, entry.ordinal) for entry in self._engine.recorded}
-        entries = self._owned and replaces_everything(self._engine.policy.mode) and not self._book.anyone_came
-        self._cassette.retire(touched, self._aside("trash", self._engine.policy.root), entries=entries)
+        return self._making.marker if shared else None
 
     def _tell_handled(self) -> None:
         """Tell the session's own process, at the end of a child, which of its refusals the program handled."""
         if self._book.is_child:
             self.ledger.tell_handled()
 
-    def _mark(self) -> None:
-        """Note, before the first entry is written, that the cassette is being made, so that a killed run can go on."""
-        if self._cassette.was_empty and not self._made_here:
-            try:
-                hide(self._engine.policy.root)
-                self._marker.parent.mkdir(parents=True, exist_ok=True)
-                self._marker.touch()
-            except OSError as error:
-                raise StoreError(f"{self._marker}: cannot be written: {error.strerror}") from error
-            self._made_here = True
+    def _owed(self) -> int:
+        """Return the exit code that its refusals are worth, and say them: with this process they would be lost."""
+        left = [] if self._book.is_child or not self.fails else self.ledger.open
+        if left:
+            first = block(str(left[0]))
+            leaving.say(f"onetake: {self.place}: ends here, and becomes no other program, with this refused: {first}\n")
+        return max((one.exit_code for one in left), default=0)
 
     def _check_rival(self) -> None:
         """Name the tool that may have taken every call, so that a test which records nothing does not just pass."""
-        if reads_nothing(self._engine.policy.mode) or self._engine.requests or self.ledger.all:
+        if reads_nothing(self._policy.mode) or self._engine.requests or self.ledger.all:
             return
         if rival := patching.rival() or min(self._engine.rivals, default=""):
             raise AdapterError(
@@ -325,9 +270,9 @@ class SessionRun:
             )
 
     def _end_making(self) -> None:
-        if self._records and self._being_made and not self._book.is_child and not self.test:
-            self._marker.unlink(missing_ok=True)
+        if self._records and not self._book.is_child and not self.test:
+            self._making.end()
 
 
 def _nothing() -> None:
-    """Do nothing: a test's entries wait in the pending store, so its cassette is never half made."""
+    """Do nothing."""

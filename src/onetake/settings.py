@@ -101,6 +101,8 @@ class Settings:
     scrub: ScrubRules = field(default_factory=ScrubRules)
     credentials: Mapping[str, str] = field(default_factory=dict)
     """Harmless values for variables that a program needs in a session that never goes live."""
+    prefix: str = field(default="tool.onetake.", compare=False)
+    """What stands before the name of a table where these settings are written."""
 
 
 def load_settings(start: Path) -> Settings:
@@ -119,7 +121,8 @@ def load_settings(start: Path) -> Settings:
     found = nearest_file(start)
     if found is None:
         return Settings(root=folder_of(start))
-    return Settings(root=found.path.parent, **values.table(found.table, found.where, _READERS))
+    read = values.table(found.table, found.where, _READERS)
+    return Settings(root=found.path.parent, prefix=found.prefix, **read)
 
 
 def parse_setting(name: str, value: object, where: str) -> Any:
@@ -208,7 +211,10 @@ def _words(*words: str) -> dict[str, str]:
     return {word: word for word in words}
 
 
-_mode = values.one_of({**{mode.value: mode for mode in Mode}, "replay": Mode.NONE, "rewrite": Mode.ALL})
+_MODES = {**{mode.value: mode for mode in Mode}, "replay": Mode.NONE, "rewrite": Mode.ALL}
+MODE_WORDS = tuple(_MODES)
+"""Every word for a mode, as command lines list them."""
+_mode = values.one_of(_MODES)
 
 _READERS: dict[str, values.Reader] = {
     "mode": _mode,

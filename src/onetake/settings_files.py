@@ -15,6 +15,8 @@ class Found(NamedTuple):
     path: Path
     table: object
     where: str
+    prefix: str = "tool.onetake."
+    """What stands there before the name of a table."""
 
 
 def nearest_file(start: Path) -> Found | None:
@@ -88,7 +90,10 @@ def _own_table(path: Path) -> Found | None:
         return None
     document = parse_toml(path, content)
     if "tool" not in document:
-        return Found(path, document, f"{path}:")
+        return Found(path, document, f"{path}:", "")
+    if own := next((name for name in document if name != "tool"), ""):
+        two = f"has settings in two forms, {own!r} and under 'tool': use one of them, here without `tool.onetake.`"
+        raise UsageError(f"{path}: {two}")
     tools = values.table(document, f"{path}:", {"tool": lambda value, _: value})["tool"]
     ours = values.table(tools, f"{path}: tool", {"onetake": lambda value, _: value}, required=["onetake"])
     return Found(path, ours["onetake"], f"{path}: tool.onetake")

@@ -13,6 +13,8 @@ from functools import partial, wraps
 from types import ModuleType
 from typing import Any
 
+from onetake import leaving
+
 VARIABLE = "ONETAKE_SESSION"
 """The variable that holds the session's seed."""
 
@@ -40,7 +42,8 @@ def patch(module: ModuleType) -> None:
     """
     if module.__name__ == "os":
         for name, at in _WITH_ENV.items():
-            _wrap(module, name, partial(_with_env, at=at))
+            _wrap(module, name, partial(_with_env, at=at, becomes=name == "execve"))
+        _wrap(module, "execv", _settled)
     elif module.__name__ == "subprocess":
         _wrap(module.Popen, "__init__", partial(_with_env, at=_POPEN_ENV, optional=True))
     else:
@@ -111,8 +114,10 @@ def _wrap(owner: Any, name: str, wrapped: Callable[[Any], Any]) -> None:
             known.add(ours)
 
 
-def _with_env(real: Any, at: int, *, optional: bool = False) -> Any:
+def _with_env(real: Any, at: int, *, optional: bool = False, becomes: bool = False) -> Any:
     def start(*args: Any, **kwargs: Any) -> Any:
+        if becomes:
+            leaving.settle_before_exec()
         if len(args) > at:
             args = (*args[:at], carry(args[at]), *args[at + 1 :])
         elif optional or "env" in kwargs:
@@ -120,6 +125,14 @@ def _with_env(real: Any, at: int, *, optional: bool = False) -> Any:
         return real(*args, **kwargs)
 
     return start
+
+
+def _settled(real: Any) -> Any:
+    def become(*args: Any, **kwargs: Any) -> Any:
+        leaving.settle_before_exec()
+        return real(*args, **kwargs)
+
+    return become
 
 
 class _Seed:

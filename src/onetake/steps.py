@@ -40,6 +40,12 @@ class Policy:
     """The test as its runner is told it from the current folder, for the remedies; empty outside tests."""
     test: str = ""
     """The test's id, for the provenance and the remedies; empty outside tests."""
+    mode_by: str = ""
+    """Who said the mode: as `modes.said_by` tells it; empty where nobody did."""
+    is_program: bool = False
+    """True for the session of a whole program, whose cassette is named from outside."""
+    prefix: str = "tool.onetake."
+    """What stands before the name of a table in the project's settings, for the remedies."""
     unrecorded: str = ""
     """Why this process records nothing although its session does: `cannot judge the contract T`; else empty."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from onetake.steps import Policy
+if TYPE_CHECKING:
+    from onetake.steps import Policy
 
 
 class Watch(Protocol):
@@ -31,7 +32,8 @@ watch: Watch | None = None
 """Who is told, in this whole process."""
 
 
-def set_watch(new: Watch | None) -> None:
-    """Set who is told."""
+def set_watch(new: Watch | None) -> Watch | None:
+    """Set who is told; returns who was."""
     global watch
-    watch = new
+    before, watch = watch, new
+    return before

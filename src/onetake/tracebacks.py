@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 import sysconfig
+import threading
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -53,6 +55,34 @@ def end_before_ours(error: BaseException) -> None:
             trace = trace.tb_next
         if last is not None:
             last.tb_next = None
+
+
+def cut_uncaught() -> None:
+    """Have the traceback of a refusal that ends a program, or a thread of it, end at the program's own last line.
+
+    Only where Python's own hooks print it: those that a program has set, or sets later, are its own.
+    """
+    if sys.excepthook is sys.__excepthook__:
+        sys.excepthook = _print_uncaught
+    if threading.excepthook is threading.__excepthook__:
+        threading.excepthook = _print_uncaught_in_thread
+
+
+def _print_uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    _cut(error)
+    sys.__excepthook__(kind, error, trace)
+
+
+def _print_uncaught_in_thread(told: threading.ExceptHookArgs) -> None:
+    if told.exc_value is not None:
+        _cut(told.exc_value)
+    threading.__excepthook__(told)
+
+
+def _cut(error: BaseException) -> None:
+    for part in family(error):
+        if isinstance(part, Refusal):
+            end_at_callers_line(part)
 
 
 def _is_own(trace: TracebackType) -> bool:

@@ -151,6 +151,8 @@ class Traffic:
     """
 
     def __init__(self, *, hosts: Sequence[str] = (), ignore: Sequence[str] = (), quiet: Sequence[str] = ()) -> None:
+        self.said = {"hosts": frozenset(hosts), "ignore": frozenset(ignore)}
+        """The patterns of each kind, as they were given."""
         self._hosts = _compile("hosts", hosts)
         self._ignore = _compile("ignore", ignore)
         self._quiet = _compile("quiet", quiet)

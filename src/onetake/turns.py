@@ -59,9 +59,7 @@ class Turn:
     def hold(self) -> int:
         """Take the first ordinal that nobody used or holds."""
         with self._lock:
-            ordinal = 0
-            while ordinal in self._used or ordinal in self._held:
-                ordinal += 1
+            ordinal = _first_free(self._used, self._held)
             self._held.add(ordinal)
             return ordinal
 
@@ -94,9 +92,7 @@ class Turn:
         with self._lock:
             if held in stored:
                 self._used.add(held)
-            ordinal = 0
-            while ordinal in self._used or ordinal in stored:
-                ordinal += 1
+            ordinal = _first_free(self._used, stored)
             self._used.add(ordinal)
             return ordinal
 
@@ -134,6 +130,13 @@ class Turn:
         # Outside the lock: what waits may run at once.
         if not flight.landed.done():
             flight.landed.set_result(None)
+
+
+def _first_free(used: set[int], taken: set[int]) -> int:
+    ordinal = 0
+    while ordinal in used or ordinal in taken:
+        ordinal += 1
+    return ordinal
 
 
 def _may_wait(flow: Flow, leader: Live) -> bool:

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from onetake.aside import hide, place_of
+from onetake.aside import hide
 from onetake.stores import files
 from onetake.stores.naming import Slot, parse_name
 
@@ -36,49 +36,26 @@ class Used:
         folder: The cassette's.
         slots: The entries that it asked for, whatever came of it, and those that it wrote.
         known: False where it may have used others: child processes asked too, or nothing was read at all.
+        owned: True where the cassette is one test's alone, so that mode `all` retires what it does not ask for.
     """
 
     root: Path
     folder: Path
     slots: frozenset[Slot]
     known: bool
+    owned: bool = False
 
     def as_plain(self) -> dict[str, Any]:
         """Return it in plain types, which a worker of pytest-xdist can send; see `used_of`."""
         slots = [[key, ordinal] for key, ordinal in sorted(self.slots)]
-        return {"root": str(self.root), "cassette": str(self.folder), "used": slots, "known": self.known}
+        folders = {"root": str(self.root), "cassette": str(self.folder)}
+        return {**folders, "used": slots, "known": self.known, "owned": self.owned}
 
 
 def used_of(plain: Mapping[str, Any]) -> Used:
     """Return what `as_plain` made plain."""
     slots = frozenset((key, ordinal) for key, ordinal in plain["used"])
-    return Used(Path(plain["root"]), Path(plain["cassette"]), slots, plain["known"])
-
-
-_listeners: list[list[Used]] = []
-
-
-def listen() -> list[Used]:
-    """Begin to hear of sessions that are no test's own, at their end; returns the list that fills."""
-    heard: list[Used] = []
-    _listeners.append(heard)
-    return heard
-
-
-def stop_listening(heard: list[Used]) -> None:
-    """End what `listen` began."""
-    _listeners[:] = [one for one in _listeners if one is not heard]
-
-
-def is_heard() -> bool:
-    """Tell whether anybody listens."""
-    return bool(_listeners)
-
-
-def tell(used: Used) -> None:
-    """Tell who began last to listen what a session used."""
-    if _listeners:
-        _listeners[-1].append(used)
+    return Used(Path(plain["root"]), Path(plain["cassette"]), slots, plain["known"], plain["owned"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,47 +91,6 @@ class UsageRun:
     why: str = ""
     cassettes: Mapping[str, CassetteUsage] = field(default_factory=dict)
 
-    @property
-    def counts(self) -> bool:
-        """Whether it was whole and green, so that what it left without use is unused."""
-        return not self.why
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What the ledgers of a project prove.
-
-    Args:
-        run: The newest run that was whole and green, if its word still holds.
-        unused: By cassette as in `UsageRun`: the entries that are there and that neither that run nor a later one used.
-        why: Why there is no evidence; empty where there is.
-    """
-
-    run: UsageRun | None = None
-    unused: Mapping[str, frozenset[Slot]] = field(default_factory=dict)
-    why: str = ""
-
-
-def unused_of(root: Path) -> Evidence:
-    """Return what is proved to be unused in a project.
-
-    Args:
-        root: The settings' folder.
-
-    Returns:
-        The word of the newest run that was whole and green, less all that later runs used or that is gone. No evidence
-        where there is no such run, or where a later ledger cannot be read: it may tell of a use.
-    """
-    later: list[UsageRun] = []
-    for path in _ledgers(root):
-        run = read_run(path)
-        if run is None:
-            return Evidence(why=f"{place_of(path, root)} cannot be read: remove it and run all tests again")
-        if run.counts:
-            return Evidence(run, _left(root, run, later))
-        later.append(run)
-    return Evidence(why="no run of all tests that passed is on record: run pytest without selecting tests")
-
 
 def entries_in(folder: Path) -> dict[Slot, str]:
     """Return the names of the entries of a cassette, by what they say; none of a folder that cannot be listed."""
@@ -185,46 +121,10 @@ def write_run(root: Path, run: UsageRun) -> Path:
         temp.replace(path)
     finally:
         files.remove(temp)
-    for old in _ledgers(root)[_KEPT:]:
+    for old in sorted(folder.glob("*.json"), reverse=True)[_KEPT:]:
         with suppress(OSError):  # another run removes them too, or it stays: it is in nobody's way
             old.unlink()
     return path
-
-
-def read_run(path: Path) -> UsageRun | None:
-    """Read a ledger; None where it cannot be read, or is of a format that is not known here."""
-    try:
-        said = json.loads((files.read(path) or b"").decode("utf-8", "surrogatepass"))
-        if said["onetake_usage"] != FORMAT:
-            return None
-        found = {place: _read_cassette(one) for place, one in said["cassettes"].items()}
-        return UsageRun(said["at"], said.get("commit", ""), said.get("dirty", False), said.get("why", ""), found)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
-
-
-def _ledgers(root: Path) -> list[Path]:
-    """Return the ledgers' files, the newest first."""
-    return sorted((root / ".onetake" / "usage").glob("*.json"), reverse=True)
-
-
-def _left(root: Path, run: UsageRun, later: list[UsageRun]) -> dict[str, frozenset[Slot]]:
-    """Return what a run found unused, less what later runs used, or may have used, and what is gone."""
-    left = {}
-    for place, one in run.cassettes.items():
-        others = [other.cassettes[place] for other in later if place in other.cassettes]
-        slots = one.unused.difference(*(other.used for other in others))
-        if slots and all(other.known for other in others):
-            left[place] = slots & entries_in(root / place).keys()
-    return {place: slots for place, slots in left.items() if slots}
-
-
-def _read_cassette(one: Mapping[str, Any]) -> CassetteUsage:
-    return CassetteUsage(_slots(one, "used"), _slots(one, "unused"), bool(one.get("known", True)))
-
-
-def _slots(one: Mapping[str, Any], name: str) -> frozenset[Slot]:
-    return frozenset((str(key), int(ordinal)) for key, ordinal in one.get(name, ()))
 
 
 def _as_bytes(run: UsageRun) -> bytes:

@@ -14,7 +14,8 @@ import httpx
 import httpx2
 import pytest
 
-from onetake.scopes import set_start, use_cassette
+from onetake.scopes import use_cassette
+from onetake.settings_start import set_start
 from onetake.testing.adapter_calls import CHAT
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import onetake
-from onetake import scopes
+from onetake import settings_start
 from onetake.starting import HOOK, VARIABLE
 
 
@@ -19,9 +19,9 @@ from onetake.starting import HOOK, VARIABLE
 def cassette(tmp_path):
     """A cassette's folder in a project of its own."""
     (tmp_path / "onetake.toml").touch()
-    before = scopes.set_start(tmp_path)
+    before = settings_start.set_start(tmp_path)
     yield tmp_path / "c"
-    scopes.set_start(before)
+    settings_start.set_start(before)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from onetake.cli.run import _again
 from onetake.testing.project import Project
 
 APP = """
@@ -70,13 +71,15 @@ def test_a_program_is_recorded_and_then_replayed_without_a_provider(program, pro
 
 
 def test_a_swallowed_miss_is_told_and_is_exit_code_6(program, provider):
-    done = run(program, "--mode", "none", "--json", "--", sys.executable, "app.py", "one", "one")
+    done = run(program, "--mode", "none", "--json", "--repeats", "same", "--", sys.executable, "app.py", "one", "one")
     assert (done.code, done.out.split()) == (6, ["InteractionNotFound"] * 2)
     told = json.loads(done.err.splitlines()[-1])
     assert (told["refused"], told["exit"], told["mode"]) == (2, 6, "none")
     (refusal,) = told["refusals"]
     assert refusal["times"] == 2
-    assert "onetake run --mode once" in refusal["text"] and "ONETAKE_MODE" not in refusal["text"]
+    again = f"onetake run --mode once --repeats same -- {sys.executable} app.py one one"
+    assert again in refusal["text"] and "ONETAKE_MODE" not in refusal["text"]
+    assert done.err.count("to mend it") == 3, "at each call, and in the document"
     assert provider.count == 0
 
 
@@ -98,7 +101,20 @@ def test_an_answer_that_breaks_its_contract_is_exit_code_1(program):
 
 def test_the_programs_own_code_is_ours(program):
     done = run(program, "--", *python("import sys; sys.exit(7)"))
-    assert (done.code, end(done)) == (7, ["cassettes/python (new_episodes): no model call was made"])
+    assert (done.code, end(done)) == (7, ["cassettes/python (new_episodes): nothing was recorded, replayed or refused"])
+
+
+@pytest.mark.parametrize(
+    ("command", "asked", "again"),
+    [
+        (["python", "a b.py"], {"cassette": "c d", "keep": ["length"]}, '--cassette "c d" --keep length -- python "a b.py"'),
+        (["app", "--api-key", "x"], {"cassette": None, "keep": ()}, "-- …"),
+        (["app", "x" * 200], {}, "-- …"),
+        (["app", "sk-proj-" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z"], {}, '-- app "[openai key 1]"'),
+    ],
+)
+def test_the_command_of_a_remedy_is_the_one_that_was_given_without_secrets(project, command, asked, again):
+    assert _again(command, asked) == f"onetake run --mode {{mode}} {again}"
 
 
 @posix
@@ -122,10 +138,10 @@ def test_what_cannot_be_run_is_a_sentence_and_exit_code_2(program):
 
 
 def test_a_seal_that_nobody_is_under_is_exit_code_2(program):
-    done = run(program, "--mode", "none", "--", sys.executable, "-I", "-c", "print('free')")
+    done = run(program, "--mode", "none", "--", sys.executable, "-S", "-c", "print('free')")
     assert (done.code, done.out) == (2, "free\n")
     assert "no Python process joined the session, so nothing was sealed" in done.err
-    open_ = run(program, "--", sys.executable, "-E", "-c", "print('free')")
+    open_ = run(program, "--", sys.executable, "-S", "-c", "print('free')")
     assert open_.code == 0 and "so nothing was recorded or replayed" in open_.err
 
 
@@ -178,4 +194,5 @@ def test_a_run_inside_a_sealed_run_stays_sealed_and_has_a_session_of_its_own(pro
     done = run(program, "--mode", "none", "--", *inner, sys.executable, "app.py", "one")
     assert (done.code, provider.count) == (6, 0)
     assert "inner (none): 1 call refused" in end(done)
-    assert "cassettes/onetake (none): no model call was made" in end(done)
+    assert f"onetake run --mode once -- {' '.join(inner)} {sys.executable} app.py one" in done.err
+    assert "cassettes/onetake (none): nothing was recorded, replayed or refused" in end(done)

@@ -21,7 +21,7 @@ def test_br_132_line_ends_and_a_byte_order_mark_do_no_harm(data):
     ("data", "why"),
     [
         (b"", r"torn: the file ends in the middle \(line 1\)"),
-        (GOOD[:20], r"torn: .*record the entry again"),
+        (GOOD[:20], r"torn: .*record what is then missing"),
         (GOOD[:-3], r"torn: "),
         (b"\x00" * 200, "torn: "),
         (b"\xff\xfe{\x00", "not UTF-8 at byte 0: save it as UTF-8"),

@@ -19,7 +19,7 @@ def test_what_was_put_aside_comes_back():
 
 def test_a_missing_sidecar_is_named():
     raw = put_aside(b"x", "bin", {})
-    with pytest.raises(FormatError, match=rf"_raw/{raw['sha256']}\.bin is missing.*record the entry again"):
+    with pytest.raises(FormatError, match=rf"_raw/{raw['sha256']}\.bin is missing.*record what is then missing"):
         take_back(raw, {}.get)
 
 

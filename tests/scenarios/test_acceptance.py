@@ -15,7 +15,7 @@ import openai
 import pytest
 
 import onetake
-from onetake import scopes
+from onetake import settings_start
 from onetake.errors import ContractError, InteractionNotFound, NotStored
 from onetake.testing.provider import (
     bytes_reply,
@@ -30,9 +30,9 @@ LABEL = {"type": "object", "properties": {"label": {"type": "string"}}, "require
 @pytest.fixture(autouse=True)
 def project(tmp_path):
     """A project of its own for each test; cassettes lie in it."""
-    before = scopes.set_start(tmp_path)
+    before = settings_start.set_start(tmp_path)
     yield tmp_path
-    scopes.set_start(before)
+    settings_start.set_start(before)
 
 
 def cassette(mode, name="c", **options):

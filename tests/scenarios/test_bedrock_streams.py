@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 import onetake
-from onetake import scopes
+from onetake import settings_start
 from onetake.cli.readable import response_text
 from onetake.errors import ContractError
 from onetake.eventstream import frames
@@ -22,9 +22,9 @@ LABEL = {"type": "object", "properties": {"label": {"enum": ["bug"]}}, "required
 @pytest.fixture(autouse=True)
 def project(tmp_path):
     """A project of its own for each test; cassettes lie in it."""
-    before = scopes.set_start(tmp_path)
+    before = settings_start.set_start(tmp_path)
     yield tmp_path
-    scopes.set_start(before)
+    settings_start.set_start(before)
 
 
 def ask(provider, path=PATH):

@@ -9,7 +9,7 @@ import openai
 import pytest
 
 import onetake
-from onetake import scopes
+from onetake import settings_start
 from onetake.testing.provider import openai_chat, openai_stream
 
 PROMPT = [f"Rule {number}: weigh what the customer says about topic {number} of the list." for number in range(1, 61)]
@@ -43,7 +43,7 @@ def repo(tmp_path):
 @pytest.fixture
 def record(repo, provider):
     """Ask once through the SDK and return the file that was written; `mode` says what happens to an older one."""
-    before = scopes.set_start(repo.folder)
+    before = settings_start.set_start(repo.folder)
 
     def ask(prompt, reply, mode="new_episodes", **more):
         provider.script(lambda request: reply)
@@ -58,7 +58,7 @@ def record(repo, provider):
 
     repo("commit", "--quiet", "--allow-empty", "--message", "start")
     yield ask
-    scopes.set_start(before)
+    settings_start.set_start(before)
 
 
 def changes(diff):

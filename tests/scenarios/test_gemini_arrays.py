@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 import onetake
-from onetake import scopes
+from onetake import settings_start
 from onetake.contract import Contract
 from onetake.errors import ContractError
 from onetake.model import Cut
@@ -20,9 +20,9 @@ OWN = {"type": "OBJECT", "properties": {"label": {"type": "STRING", "enum": ["bu
 @pytest.fixture(autouse=True)
 def project(tmp_path):
     """A project of its own for each test; cassettes lie in it."""
-    before = scopes.set_start(tmp_path)
+    before = settings_start.set_start(tmp_path)
     yield tmp_path
-    scopes.set_start(before)
+    settings_start.set_start(before)
 
 
 def ask(provider, until=b"\0", **more):

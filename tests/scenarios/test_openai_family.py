@@ -8,7 +8,7 @@ import openai
 import pytest
 
 import onetake
-from onetake import scopes
+from onetake import settings_start
 from onetake.contract import Contract
 from onetake.errors import ContractError
 from onetake.model import Answer, Choice
@@ -34,9 +34,9 @@ PICTURE = ("a.png", b"\x89PNG\r\n\x1a\n" + bytes(16), "image/png")
 @pytest.fixture(autouse=True)
 def project(tmp_path):
     """A project of its own for each test; cassettes lie in it."""
-    before = scopes.set_start(tmp_path)
+    before = settings_start.set_start(tmp_path)
     yield tmp_path
-    scopes.set_start(before)
+    settings_start.set_start(before)
 
 
 @pytest.fixture

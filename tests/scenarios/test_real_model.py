@@ -10,7 +10,7 @@ import pydantic
 import pytest
 
 import onetake
-from onetake.scopes import set_start
+from onetake.settings_start import set_start
 
 ASKED = [{"role": "user", "content": "What is the weather in Paris?"}]
 SCHEMA = {

@@ -20,7 +20,7 @@ import requests
 import urllib3
 
 import onetake
-from onetake.scopes import set_start
+from onetake.settings_start import set_start
 
 ROUNDS = 200
 JSON = {"content-type": "application/json"}

@@ -13,7 +13,7 @@ import openai
 import pytest
 
 import onetake
-from onetake import scopes
+from onetake import settings_start
 from onetake.errors import ContractError
 from onetake.testing.provider import anthropic_message, json_reply, openai_chat, openai_stream, stream_reply
 
@@ -26,9 +26,9 @@ LABEL = {"type": "object", "properties": {"label": {"enum": ["bug"]}}}
 @pytest.fixture(autouse=True)
 def project(tmp_path):
     """A project of its own for each test; cassettes lie in it."""
-    before = scopes.set_start(tmp_path)
+    before = settings_start.set_start(tmp_path)
     yield tmp_path
-    scopes.set_start(before)
+    settings_start.set_start(before)
 
 
 def as_base64(text):

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import onetake
-from onetake.scopes import set_start
+from onetake.settings_start import set_start
 
 # Before litellm is imported: it would fetch its price list.
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"

@@ -11,8 +11,8 @@ import pytest
 import onetake
 from onetake.eventstream import framed, frames, headers
 from onetake.model import Response
-from onetake.scopes import set_start
 from onetake.scrub import Scrubber
+from onetake.settings_start import set_start
 from onetake.testing.provider import bedrock_converse_stream, bedrock_exception, bedrock_invoke_stream
 
 pytestmark = pytest.mark.sdk("boto3")

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import onetake
-from onetake.scopes import set_start
+from onetake.settings_start import set_start
 from onetake.testing.provider import openai_chat
 
 pytestmark = [pytest.mark.sdk("dspy"), pytest.mark.timeout(300)]

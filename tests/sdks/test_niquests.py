@@ -21,7 +21,8 @@ import pytest
 from onetake.adapters import urllib3 as classic
 from onetake.adapters import urllib3_future as adapter
 from onetake.errors import AdapterError, InteractionNotFound
-from onetake.scopes import set_start, use_cassette
+from onetake.scopes import use_cassette
+from onetake.settings_start import set_start
 from onetake.testing.provider import Provider, openai_chat, openai_error, openai_stream
 
 niquests = pytest.importorskip("niquests", reason="niquests is not installed here; it has an environment of its own")

@@ -44,6 +44,19 @@ def test_differing_answers_to_one_request(folder, answer, repeats, test, severit
     assert [(one.code, one.severity) for one in found] == ([("differing-answers", severity)] if severity else [])
 
 
+def test_an_answer_that_is_missing_before_another_is_found_and_recorded_again_by_its_test(folder, answer):
+    first, second, third = folder.record(("x", answer), ("x", answer), ("x", answer), test="t.py::test")
+    first.unlink()
+    (found,) = folder.findings()
+    assert (found.code, found.severity, found.path) == ("missing-answer", "warning", second)
+    assert found.message.startswith("answer number 0 to this request is missing, and this is number 1: ")
+    assert found.mend.endswith("; or record it: pytest --record-mode=new_episodes t.py::test")
+    second.write_bytes(b"")
+    assert folder.codes() == ["broken", "missing-answer"]
+    second.unlink(), third.rename(first)
+    assert "missing-answer" not in folder.codes()
+
+
 def test_the_findings_of_one_file_are_together(folder, answer):
     paths = folder.record(("x", answer), ("x", '{"label": "wish", "tags": []}'))
     for path in paths:

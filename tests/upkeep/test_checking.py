@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import onetake
-from onetake import dialects, scopes
+from onetake import dialects, settings_start
 from onetake.errors import StoreError
 from onetake.model import Response
 from onetake.upkeep.checking import check
@@ -187,7 +187,7 @@ def test_what_breaks_on_one_entry_is_told_and_the_others_are_still_checked(folde
     breaking_dialect()
     assert [(one.path, one.message[:70]) for one in folder.findings()] == [
         (path, "it cannot be checked (RuntimeError: no such thing)"),
-        (torn, "unreadable entry: torn: the file ends in the middle (line 1); restore it"[:70]),
+        (torn, "unreadable entry: torn: the file ends in the middle (line 1)"),
     ]
 
 
@@ -222,9 +222,9 @@ WHOLE = [
 @pytest.fixture
 def own_folder(tmp_path):
     """Sessions of this test count from its own folder."""
-    before = scopes.set_start(tmp_path)
+    before = settings_start.set_start(tmp_path)
     yield
-    scopes.set_start(before)
+    settings_start.set_start(before)
 
 
 def test_entries_of_every_dialect_are_clean(tmp_path, provider, own_folder):

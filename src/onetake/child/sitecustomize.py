@@ -4,6 +4,7 @@ Then it gets out of the way, and runs the `sitecustomize` that it stands in fron
 may read this too.
 """
 
+import importlib
 import importlib.machinery
 import importlib.util
 import json
@@ -18,11 +19,13 @@ def _begin() -> None:
         return
     try:
         _make_importable()
-        from onetake.inherited import start
+        from onetake.installing import join
+
+        importlib.import_module("onetake.inherited")
     except Exception as error:  # noqa: BLE001 - whatever it is, this Python cannot serve
         _go_without(error)
         return
-    start()
+    join()
 
 
 def _go_without(error: Exception) -> None:

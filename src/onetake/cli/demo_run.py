@@ -18,7 +18,8 @@ from onetake.cli.demo_lines import LINES, SCHEMA, question
 from onetake.cli.demo_models import Served
 from onetake.contract import Contract
 from onetake.errors import ContractError
-from onetake.scopes import set_start, use_cassette
+from onetake.scopes import use_cassette
+from onetake.settings_start import set_start
 
 if TYPE_CHECKING:
     from openai import OpenAI

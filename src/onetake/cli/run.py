@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,17 +14,22 @@ from onetake import modes
 from onetake.cli import output
 from onetake.cli.exits import Exit
 from onetake.errors import UsageError
-from onetake.model import Mode, Repeats
-from onetake.settings import parse_mode
+from onetake.model import Repeats
+from onetake.printable import one_line
+from onetake.settings import MODE_WORDS, parse_mode
 
 if TYPE_CHECKING:
     from onetake.programs import Ending
 
-_MODES = (*(mode.value for mode in Mode), "replay", "rewrite")
+
+_LONGEST = 160
+"""Characters of a program's command line that a remedy repeats."""
+_SECRET = re.compile("key|token|secret|passw|credential", re.IGNORECASE)
+"""Words of a command line beside which a secret may stand."""
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
-@click.option("--mode", metavar="MODE", help=f"{', '.join(_MODES)}; before all but ONETAKE_MODE=none.")
+@click.option("--mode", metavar="MODE", help=f"{', '.join(MODE_WORDS)}; before all but ONETAKE_MODE=none.")
 @click.option("--cassette", metavar="DIR", help="The cassette, from the settings' folder.")
 @click.option("--repeats", type=click.Choice([one.value for one in Repeats]), help="One answer for all, or one each.")
 @click.option("--keep", metavar="KIND", multiple=True, help="Keep bad answers of this kind; may be given again.")
@@ -50,7 +56,7 @@ def run(
     """
     if report is not None:
         _write(report, b"")  # a place that cannot be written is told before anything is paid for
-    with modes.running(parse_mode(mode) if mode else None):
+    with modes.running(parse_mode(mode) if mode else None, _again(command, asked)):
         ending, code = _run(command, **asked)
     if report is not None:
         _write(report, json.dumps({**ending.as_json(), "exit": code}, indent=2).encode() + b"\n")
@@ -66,8 +72,8 @@ def _run(
     from onetake.cli.supervise import Supervised
     from onetake.programs import check_children_judge, end, program_of, session_of
 
-    asked = {"keep": list(keep) or None, "contract": list(contract) or None}
-    session = session_of(program_of(command), cassette, repeats, **asked)
+    asked = {"repeats": repeats, "keep": list(keep) or None, "contract": list(contract) or None}
+    session = session_of(program_of(command), cassette, **asked)
     check_children_judge(session)
     scope = session.open()
     token = active.bind(scope)
@@ -80,6 +86,26 @@ def _run(
         active.unbind(scope, token)
     ending = end(session, SystemExit(code) if code else None, is_program=False)
     return ending, _code(ending, code)
+
+
+def _again(command: Sequence[str], asked: Mapping[str, Any]) -> str:
+    """Return the command line that runs the same in another mode, with `{mode}` in its place; no secret is in it."""
+    from onetake.explain import quoted
+    from onetake.programs import program_of
+    from onetake.scrub import Scrubber
+    from onetake.settings import load_settings
+
+    scrubbing = Scrubber(load_settings(program_of(command).start).scrub).begin()
+
+    def shown(words: Iterable[str]) -> str:
+        return " ".join(quoted(one_line(scrubbing.text(word), _LONGEST)) for word in words)
+
+    given = {name: [said] if isinstance(said, str) else said or () for name, said in asked.items()}
+    options = shown(word for name, words in given.items() for one in words for word in (f"--{name}", one))
+    program = shown(command)
+    if len(program) > _LONGEST or any(map(_SECRET.search, command)):
+        program = "…"
+    return " ".join(filter(None, ("onetake run --mode {mode}", options, "--", program)))
 
 
 def _code(ending: Ending, code: int) -> int:

@@ -194,6 +194,7 @@ def as_contracts(
     root: Path,
     declared: Mapping[str, ContractSettings],
     schema_version: int | None = None,
+    prefix: str = "tool.onetake.",
 ) -> tuple[Contract, ...]:
     """Return what `contract=` names.
 
@@ -202,6 +203,7 @@ def as_contracts(
         root: Where relative schema files count from, and what is importable while a declared type is imported.
         declared: The settings' contracts.
         schema_version: The version of a bare type or file; None for 1.
+        prefix: What stands before the name of a table in the settings, for messages.
 
     Raises:
         UsageError: A name is not declared (says the nearest), two contracts share a name, `schema_version` stands
@@ -210,7 +212,7 @@ def as_contracts(
     asked = [] if given is None else list(given) if isinstance(given, list | tuple) else [given]
     if schema_version is not None and any(isinstance(one, str | Contract) for one in asked):
         raise UsageError("schema_version= goes with a bare type; a declared contract has its own, beside its schema")
-    found = tuple(_as_contract(one, root, declared, schema_version) for one in asked)
+    found = tuple(_as_contract(one, root, declared, schema_version, prefix) for one in asked)
     names = [contract.name for contract in found]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"two contracts are called {twice!r}: give each a name of its own")
@@ -226,13 +228,13 @@ def _as_written(schema: str) -> Checker | None:
 
 
 def _as_contract(
-    given: Any, root: Path, declared: Mapping[str, ContractSettings], schema_version: int | None
+    given: Any, root: Path, declared: Mapping[str, ContractSettings], schema_version: int | None, prefix: str
 ) -> Contract:
     if isinstance(given, Contract):
         return given
     if isinstance(given, str):
         if given not in declared:
-            known = f"declare it as [tool.onetake.contracts.{given}]"
+            known = f"declare it as [{prefix}contracts.{given}]"
             raise UsageError(f"contract {given!r} is not declared in the settings{nearest(given, declared, known)}")
         return _declared(declared[given], root)
     given = root / given if isinstance(given, Path) else given

@@ -12,7 +12,8 @@ from onetake.errors import FormatError
 Side = Callable[[str], bytes | None]
 """Returns a sidecar's bytes by its name `_raw/<64 hex>.<ext>`, None where there is none."""
 
-REMEDY = "restore it from git, or record the entry again"
+REMEDY = "restore it from version control, or delete the entry and record what is then missing"
+"""What mends a damaged file of a cassette; every message that finds one says it."""
 
 
 def put_aside(data: bytes, ext: str, sides: dict[str, bytes]) -> dict[str, Any]:
@@ -46,6 +47,11 @@ def take_back(raw: Any, side: Side) -> bytes:
     if len(data) != size or sha256(data).hexdigest() != digest:
         raise FormatError(f"the sidecar {name} is not what was recorded{_suspicion(data)}: {REMEDY}")
     return data
+
+
+def without_remedy(fault: str) -> str:
+    """Return what a `FormatError` says is wrong, for where what mends it is said beside it."""
+    return re.sub(f"(?:[;:]|, or) {re.escape(REMEDY)}$", "", fault)
 
 
 def ext_of(data: bytes, media_type: str) -> str:

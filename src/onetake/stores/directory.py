@@ -141,7 +141,7 @@ class DirectoryStore:
                 return version
         raise StoreError(
             f"{self._place}/{name}: damaged: its bytes do not have the digest of its name; restore it from version"
-            " control, or remove it and record again"
+            " control, or delete the entry and record what is then missing"
         )
 
     def add_side(self, name: str, data: bytes) -> None:

@@ -65,7 +65,7 @@ class Listing:
 
     def slots(self) -> list[Slot]:
         """Return what is known to be there."""
-        with self._inner:
+        with self._inner.held:
             return list(self._names)
 
     def names_of(self, slot: Slot) -> list[str]:
@@ -75,7 +75,7 @@ class Listing:
 
     def note(self, slot: Slot, name: str | None) -> None:
         """Take down our own change: *slot* is now in the file *name*, or nowhere."""
-        with self._inner:
+        with self._inner.held:
             self._twins.pop(slot, None)
             if name is None:
                 self._names.pop(slot, None)
@@ -84,14 +84,14 @@ class Listing:
 
     def forget(self, slot: Slot) -> None:
         """Distrust what is known, since the file of *slot* is not where it was listed."""
-        with self._inner:
+        with self._inner.held:
             self.note(slot, None)
             self._sure = False
 
     @contextmanager
     def steady(self) -> Iterator[bool]:
         """Hold the folder's lock, with the listing up to date; yields whether the lock is held. Does not nest."""
-        with files.locked(self._folder) as held, self._inner:
+        with files.locked(self._folder) as held, self._inner.held:
             if self.is_stale():
                 self._list()
             yield held

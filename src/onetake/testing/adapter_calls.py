@@ -18,8 +18,9 @@ import pytest
 from onetake.errors import OnetakeError
 from onetake.events import events
 from onetake.model import Headers, Response
-from onetake.scopes import set_start, use_cassette
+from onetake.scopes import use_cassette
 from onetake.session import Session
+from onetake.settings_start import set_start
 from onetake.testing.provider import Provider, openai_chat, openai_stream
 
 CHAT = "/v1/chat/completions"

@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from onetake.errors import FormatError
-from onetake.model import Entry
+from onetake.model import Entry, Mode
 from onetake.stores import files
 from onetake.stores.naming import Slot
 from onetake.upkeep import mends, secrets
@@ -47,6 +47,32 @@ class Repeated:
             differing = [held for _, held, answer in found if answer != found[0][2]]
             if differing:
                 yield _differing(found[0][1], differing[0], len(found), is_meant=means_one is True)
+
+
+class Ordinals:
+    """The answers of one cassette that are there, by key: which of them is missing before another one."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, dict[int, tuple[Path, str]]] = defaultdict(dict)
+
+    def add(self, held: Held) -> None:
+        """Take a file in, by its name: one that cannot be read is there too, one with another's name is not."""
+        entry = held.entry
+        if held.slot is None or (entry is not None and held.slot != (entry.key[:16], entry.ordinal)):
+            return
+        key, ordinal = held.slot
+        again = mends.record_again(entry, Mode.NEW_EPISODES) if entry and ordinal else ""
+        self._found[key].setdefault(ordinal, (held.path, again))
+
+    def check(self) -> Iterator[Finding]:
+        """Name the first answer of each key that is missing, at the one that comes after it."""
+        for found in self._found.values():
+            missing = next(ordinal for ordinal in range(len(found) + 1) if ordinal not in found)
+            if after := sorted(ordinal for ordinal in found if ordinal > missing):
+                path, again = found[after[0]]
+                why = f"answer number {missing} to this request is missing, and this is number {after[0]}"
+                mend = "restore the missing file from version control" + (f"; or record it: {again}" if again else "")
+                yield finding(Code.MISSING_ANSWER, path, f"{why}: a replay stops before it", mend)
 
 
 def check_twins(held: Held, first: dict[Slot, Path]) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from onetake.model import Entry
 from onetake.printable import one_line
 from onetake.stores.naming import Slot
 from onetake.upkeep import entry_checks, mends, secrets
-from onetake.upkeep.cassette_checks import Repeated, check_sides, check_twins
+from onetake.upkeep.cassette_checks import Ordinals, Repeated, check_sides, check_twins
 from onetake.upkeep.contract_checks import ContractChecks
 from onetake.upkeep.findings import Code, Finding, finding
 from onetake.upkeep.holding import Held, Holding, digests_in, holding_of
@@ -81,7 +81,7 @@ class _Checking:
             yield from self._cassette(holding, self._projects.of(listed.folder.absolute()))
 
     def _cassette(self, holding: Holding, project: Project) -> Iterator[Finding]:
-        repeated, from_tests, named = Repeated(), set[str](), set[str]()
+        repeated, ordinals, from_tests, named = Repeated(), Ordinals(), set[str](), set[str]()
         first: dict[Slot, Path] = {}
         are_read = True
         taken = frozenset(path.name for path in holding.paths)
@@ -89,6 +89,7 @@ class _Checking:
             are_read = are_read and held.entry is not None
             named |= digests_in(held.data) if holding.sides else set()
             yield from check_twins(held, first)
+            ordinals.add(held)
             yield from self._file(held, holding, project, taken)
             if held.entry:
                 if held.slot is None or first[held.slot] == held.path:
@@ -96,6 +97,7 @@ class _Checking:
                 if held.entry.provenance.get("test"):
                     from_tests.add(held.entry.key)
         yield from repeated.check(project, from_tests)
+        yield from ordinals.check()
         yield from check_sides(holding, named if are_read else None, self._schemas)
 
     def _file(self, held: Held, holding: Holding, project: Project, taken: frozenset[str]) -> Iterator[Finding]:

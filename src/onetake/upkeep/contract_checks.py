@@ -130,7 +130,7 @@ def _unjudged(
     name = repr(one_line(stored.name, 80))
     if not contracts and f"_schemas/{stored.schema}.json" not in holding.sides:
         why = f"nothing judges its answer: {name} cannot be read, and its schema does not lie beside the entry"
-        mend = "declare the contract under [tool.onetake.contracts], or restore the schema from version control"
+        mend = "declare the contract in the settings (`contracts`), or restore the schema from version control"
         yield finding(Code.UNCHECKED, held.path, why, mend, held.line_of("contract"))
     elif contracts and judged.unjudged:
         on = f" (on = {declared.on!r})" if declared else ""

@@ -10,6 +10,7 @@ from typing import Any
 from onetake import dialects, gate
 from onetake.dialects import Dialect
 from onetake.errors import FormatError, StoreError
+from onetake.format import without_remedy
 from onetake.key import RECIPE, Keyer
 from onetake.model import Entry, Mode
 from onetake.printable import one_line
@@ -45,7 +46,7 @@ class Keyers:
 def unreadable(held: Held) -> Finding:
     """Say that a file cannot be read as an entry, and why."""
     mend = mends.UPGRADE if "newer onetake" in held.why else mends.RESTORE
-    return finding(Code.BROKEN, held.path, f"unreadable entry: {held.why}", mend, held.broken_line)
+    return finding(Code.BROKEN, held.path, f"unreadable entry: {without_remedy(held.why)}", mend, held.broken_line)
 
 
 def key_fault(entry: Entry, keyers: Keyers) -> str:

@@ -34,6 +34,7 @@ class Code(StrEnum):
     LOOSE_CONTRACT = "loose-contract"
     UNCHECKED = "unchecked"
     DIFFERING_ANSWERS = "differing-answers"
+    MISSING_ANSWER = "missing-answer"
     KEPT = "kept"
     NOT_IMPORTED = "not-imported"
     UNUSED_SIDECAR = "unused-sidecar"
@@ -51,6 +52,7 @@ SEVERITY: Mapping[Code, Severity] = {
     Code.LOOSE_CONTRACT: Severity.WARNING,
     Code.UNCHECKED: Severity.WARNING,
     Code.DIFFERING_ANSWERS: Severity.WARNING,
+    Code.MISSING_ANSWER: Severity.WARNING,
     Code.KEPT: Severity.INFO,
     Code.NOT_IMPORTED: Severity.INFO,
     Code.UNUSED_SIDECAR: Severity.INFO,

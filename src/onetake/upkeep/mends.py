@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from onetake import explain
+from onetake.format import REMEDY
 from onetake.model import Entry, Mode
 
-RESTORE = "restore it from version control; or delete the file, and record what is then missing"
+RESTORE = REMEDY
 UPGRADE = "upgrade onetake: a newer one wrote this"
 
 

@@ -92,7 +92,9 @@ class Project:
 
     def _made(self, name: str) -> Contract:
         try:
-            (contract,) = as_contracts(name, root=self.settings.root, declared=self.settings.contracts)
+            (contract,) = as_contracts(
+                name, root=self.settings.root, declared=self.settings.contracts, prefix=self.settings.prefix
+            )
         except UsageError:
             raise
         except Exception as error:

@@ -15,7 +15,7 @@ from onetake.writing import is_binary
 
 _MEND = (
     "revoke it where it was issued, for it may be in the history of version control; then delete the file and record"
-    " again (`paths` and `patterns` in [tool.onetake.scrub] name what the built-in list does not know)"
+    " again (`paths` and `patterns` of `scrub` in the settings name what the built-in list does not know)"
 )
 
 
