@@ -8,6 +8,7 @@ import pytest
 import onetake
 from onetake import active
 from onetake.errors import InteractionNotFound
+from onetake.ledger import softly
 from onetake.traffic import Traffic
 
 POST = ("POST", "https://api.openai.com/v1/chat/completions")
@@ -117,7 +118,7 @@ def test_with_sessions_side_by_side_a_thread_of_nobody_is_refused_in_each_ledger
 
 def test_with_sessions_side_by_side_each_ledger_has_what_is_raised_also_where_that_is_an_exception(direct):
     talks = [direct(), direct()]
-    with opened(talks[0].engine, bound=False), opened(talks[1].engine, bound=False), active.softly():
+    with opened(talks[0].engine, bound=False), opened(talks[1].engine, bound=False), softly():
         refusal = of_nobody(lambda: active.engine_for(*POST))
     assert isinstance(refusal, Exception)
     assert [talk.ledger.open for talk in talks] == [(refusal,), (refusal,)]
@@ -165,25 +166,11 @@ def test_unbinding_in_another_context_gives_back_the_outer_session(direct):
         assert active.engine_for(*POST) is around.engine
 
 
-def test_softly_concerns_the_sessions_that_are_open_or_opened_inside_and_no_others(direct):
-    before, during, after = direct().engine, direct().engine, direct().engine
-    outer = active.enter(before)
-    with active.softly():
-        inner = active.enter(during)
-        inside = [engine.ledger.softly for engine in (before, during, after)]
-        active.leave(inner)
-    last = active.enter(after)
-    active.leave(last)
-    active.leave(outer)
-    assert inside == [True, True, False]
-    assert [engine.ledger.softly for engine in (before, after)] == [False, False]
-
-
-def test_a_soft_session_raises_its_refusals_as_exceptions(direct):
+def test_inside_a_soft_block_every_session_raises_its_refusals_as_exceptions(direct):
     talk = direct(mode="none")
     scope = active.enter(talk.engine)
     try:
-        with active.softly(), pytest.raises(Exception, match="no interaction is stored"):
+        with softly(), pytest.raises(Exception, match="no interaction is stored"):
             talk.ask("q")
         with pytest.raises(InteractionNotFound) as caught:
             talk.ask("q")

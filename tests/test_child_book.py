@@ -60,7 +60,8 @@ def test_what_children_did_is_counted_with_what_they_said(books):
         child.count("failed", key, 0)
     child.count("recorded", "34", 0)
     parent.told()
-    assert parent.tally == Tally([("ab", 0)] * 2, [("cd", 1), ("34", 0)], [("ef", 2)], {"an ä and\na line": None}, {"12"})
+    recorded, notes = [("cd", 1), ("34", 0)], {"an ä and\na line": None}
+    assert parent.tally == Tally([("ab", 0)] * 2, recorded, [("ef", 2)], notes, {"12"})
 
 
 @pytest.mark.parametrize("line", [b"replayed ab\n", b"replayed ab x\n", b"note !\n", b"dreamt ab 0\n"])

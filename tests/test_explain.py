@@ -11,6 +11,7 @@ from onetake.compare import Difference
 from onetake.decide import Action, Found, decide
 from onetake.errors import InteractionNotFound
 from onetake.explain import Candidate, asked_line, describe, identify, nearest, remedy
+from onetake.format.sidecar import REMEDY
 from onetake.key import Keyer, volatile
 from onetake.model import Mode, Request
 
@@ -252,7 +253,7 @@ def test_a_remedy_is_offered_exactly_where_the_mode_refuses_and_what_it_offers_w
             '{new}\n{all}\nor set repeats = "same", where one answer is meant for every identical request',
         ),
         (Found.STALE, "{new}\n{all}"),
-        (Found.UNREADABLE, "{all}\nor restore it from version control, or delete the entry and record what is then missing"),
+        (Found.UNREADABLE, "{all}\nor " + REMEDY),
         (Found.UNKEPT, "{all}\nor name the kind of that answer in keep"),
         (Found.EXPIRED, "{all}\nor allow a greater max_age"),
         (Found.PENDING, "{new}\n{all}\nit waits for this test to pass: the run that recorded it failed"),
@@ -283,7 +284,8 @@ def test_the_remedy_of_a_program_is_the_command_it_was_given_and_says_what_ci_di
     said = remedy(Mode.NONE, Found.ABSENT, pytest_node=None, cassette="c", by_ci=True, switch=switch)
     assert said.splitlines() == [
         "CI is set, so the mode is none where nobody says another",
-        "onetake run --mode new_episodes --cassette c -- app {mode} (records what is missing or stale, replays the rest)",
+        "onetake run --mode new_episodes --cassette c -- app {mode}"
+        " (records what is missing or stale, replays the rest)",
     ]
     assert "CI is set" not in remedy(Mode.NONE, Found.ABSENT, pytest_node=NODE, cassette="c", by_ci=True)
     assert "CI is set" not in remedy(Mode.NONE, Found.ABSENT, pytest_node=None, cassette="c", by_ci=True, sealed=True)
@@ -291,8 +293,8 @@ def test_the_remedy_of_a_program_is_the_command_it_was_given_and_says_what_ci_di
 
 @pytest.mark.parametrize("prefix", ["", "tool.onetake."])
 def test_the_table_is_named_as_the_settings_file_has_it(prefix):
-    text = describe(candidate(chat("Hi")), [Difference("body$.id", "changed", '"run-8f3ab2c1"', '"run-77aa01b2"')], prefix)
-    assert f"in [{prefix}key]:\n" in text
+    changed = Difference("body$.id", "changed", '"run-8f3ab2c1"', '"run-77aa01b2"')
+    assert f"in [{prefix}key]:\n" in describe(candidate(chat("Hi")), [changed], prefix)
 
 
 @pytest.mark.parametrize(

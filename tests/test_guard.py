@@ -10,6 +10,7 @@ import pytest
 from onetake import active, guard, model_hosts
 from onetake.errors import InteractionNotFound, InteractionNotFoundAsException, NetworkRefusal
 from onetake.guard_peers import Peer
+from onetake.ledger import softly
 from onetake.traffic import Traffic
 
 
@@ -257,7 +258,7 @@ def test_sessions_side_by_side_are_told_in_each_ledger(direct):
 
 def test_sessions_side_by_side_have_what_is_raised_also_where_that_is_an_exception(direct):
     one, other = direct(mode="none"), direct(mode="none")
-    with opened(one, bound=False), opened(other, bound=False), active.softly():
+    with opened(one, bound=False), opened(other, bound=False), softly():
         with pytest.raises(InteractionNotFoundAsException) as caught:
             guard.connecting("api.openai.com", 443)
         assert one.ledger.all == other.ledger.all == (caught.value,)

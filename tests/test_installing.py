@@ -58,15 +58,18 @@ def test_under_pytest_nothing_is_opened_and_a_session_that_is_there_is_given(mon
     assert list(tmp_path.iterdir()) == []
 
 
+A_CONTRACT, B_CONTRACT = (onetake.Contract({"type": "object"}, name=name) for name in "ab")
+
+
 @pytest.mark.parametrize(
     ("asked", "shared"),
     [
-        ({"contract": {"type": "object"}}, {"contract": {"type": "object"}}),
-        ({"contract": onetake.Contract({"type": "object"}, name="a"), "schema_version": 2}, {"contract": None}),
+        ({"contract": onetake.Contract({"type": "object"}, name="a")}, {"contract": [A_CONTRACT, B_CONTRACT]}),
+        ({"contract": onetake.Contract({"type": "array"}, name="a")}, {"contract": None}),
         ({"repeats": "same"}, {"repeats": "same"}),
         ({"keep": ["length"]}, {"keep": ["length", "cut"]}),
         ({"on_reject": "pass"}, {"on_reject": "pass"}),
-        ({"key": {"ids": ["id"]}}, {"key": {"ids": ["id"]}}),
+        ({"key": {"ids": ["$.id"]}}, {"key": {"ids": ["$.id"]}}),
         ({"hosts": ["a.example"]}, {"hosts": ["a.example", "b.example"]}),
         ({"ignore": ["b.example/x"]}, {"ignore": ["b.example/x"]}),
         ({"max_age": {"days": 9}}, {"max_age": {"days": 9}}),
@@ -95,7 +98,7 @@ def test_a_program_is_recorded_and_replayed_with_its_children_by_one_session(pro
     source = """
 import multiprocessing, onetake, asking
 
-first = onetake.install("c", contract={"type": "string"}, keep=["length"], hosts=["a.example"], key={"ids": ["id"]})
+first = onetake.install("c", keep=["length"], hosts=["a.example"], key={"ids": ["$.id"]})
 
 if __name__ == "__main__":
     assert onetake.install("other")._engine is first._engine
@@ -220,3 +223,49 @@ def test_the_pair_leaves_our_commands_pytest_and_programs_without_model_calls_al
     for tool in ("pip", "pytest"):
         loaded = program.python("-X", "importtime", "-m", tool, "--version", env=pair).err
         assert "onetake.modes" in loaded and "onetake.session_run" not in loaded, tool
+
+
+EXECS = {
+    "execv": "os.execv(sys.executable, [sys.executable, '-c', 'print(1)'])",
+    "execve": "os.execve(sys.executable, [sys.executable, '-c', 'print(1)'], {})",
+    "execlp": "os.execlp('python-that-is-nowhere', 'python')",
+}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no exec of its own")
+@pytest.mark.parametrize("name", ["execv", *(pytest.param(one, marks=pytest.mark.whole) for one in list(EXECS)[1:])])
+def test_a_program_that_swallowed_a_refusal_becomes_no_other_one(program, name):
+    start = "import os, sys, onetake, asking\nonetake.install('c', mode='none')\nasking.try_to('one')\n"
+    done = program.python(write(program, start + EXECS[name]))
+    assert (done.code, done.out) == (6, "")
+    assert "becomes no other program" in done.err and "onetake: c (none): 1 call refused\n" in done.err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no exec of its own")
+def test_a_block_that_swallowed_a_refusal_becomes_no_other_program(program):
+    source = """
+import os, onetake, asking
+
+with onetake.use_cassette("c", mode="none"):
+    asking.try_to("one")
+    os.execv("/bin/true", ["true"])
+"""
+    assert program.python(write(program, source)).code == 6
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no exec of its own")
+def test_what_a_program_becomes_is_judged_as_the_program(program, provider):
+    source = """
+import os, sys, onetake, asking
+
+onetake.install("c", mode="new_episodes")
+print(asking.ask("one"), flush=True)
+os.environ["ONETAKE_MODE"] = "none"
+os.execv(sys.executable, [sys.executable, "-c", "import asking; print(asking.try_to('two'))"])
+"""
+    write(program, source)
+    done = program.python("app.py")
+    assert (done.code, done.out) == (6, "answer 1 to: one\nInteractionNotFound\n")
+    assert "onetake: c (new_episodes): 1 recorded\n" in done.err
+    assert "onetake: c (none): 1 call refused\n" in done.err
+    assert provider.count == 1

@@ -1,3 +1,4 @@
+import pickle
 import threading
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -100,7 +101,23 @@ def test_what_is_stored_and_not_valid_is_named_with_who_recorded_it(direct, chan
         *broken,
     ]
     assert mend
+    assert error.recordable == ("stale" in said), "what new_episodes mends"
     assert str(error).count(reason.rpartition(" as ")[2].partition("*")[0]) == 1
+
+
+def test_what_recording_mends_is_known_in_every_form_of_a_refusal(direct):
+    recording = direct()
+    recording.call("q", "a")
+    absent = miss(direct(recording.store, "none"), "other")
+    replaying = direct(recording.store, "none")
+    replaying.call("q")
+    for error in (absent, miss(replaying, "q")):
+        assert error.recordable
+        assert error.as_exception().recordable
+        assert pickle.loads(pickle.dumps(error)).recordable
+    assert not miss(direct(recording.store, "none", unrecorded="cannot judge the contract x"), "other").recordable
+    replaying.engine.closed = True
+    assert not miss(replaying, "q").recordable
 
 
 def test_an_exhausted_miss_says_its_counts_once(direct):

@@ -80,7 +80,7 @@ def test_what_is_no_mode_is_refused(outside, code):
 def test_a_wrong_word_in_the_environment_is_refused_even_beside_a_flag(outside):
     outside.setenv("ONETAKE_MODE", "nonne")
     modes.set_flag(Mode.ALL)
-    with pytest.raises(UsageError, match="^ONETAKE_MODE: unknown word 'nonne'; did you mean 'none'"):
+    with pytest.raises(UsageError, match=r"^ONETAKE_MODE: unknown word 'nonne'; did you mean 'none'\?"):
         modes.resolve(None, None, Mode.ONCE)
 
 

@@ -72,6 +72,8 @@ def test_every_distribution_records_what_each_test_asks_once(project, provider, 
     texts = [(project.folder / name).read_text() for name in own]
     assert len({name.rpartition("/")[0] for name in own}) == 8
     fixtures = [name for name in project.files("cassettes") if "~fixture" in name]
+    shared = project.files("shared")
+    assert len(own) + len(fixtures) + len(shared) == provider.count, "one entry for each live call"
     if how != "each":
         assert len(own) == len(set(texts)) == 8
         assert len(fixtures) == 2

@@ -467,6 +467,7 @@ def test_what_is_wrong_fails_a_wider_fixture_with_what_is_wrong_and_not_with_our
     )
     result = inner()
     result.assert_outcomes(errors=1)
-    wrong = "*nonsense*" if settings else "the cassette marker has no argument 'mod'*"
+    wrong = "*nonsense*" if settings else "the cassette marker has no argument 'mod'; did you mean 'mode'[?]"
     result.stdout.fnmatch_lines([f"onetake: {wrong}"])
     assert "pytest_fixture_sessions.py" not in result.stdout.str()
+    assert "During handling" not in result.stdout.str()

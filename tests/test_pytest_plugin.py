@@ -163,7 +163,8 @@ def test_every_argument_of_the_marker_counts(inner, provider):
 @pytest.mark.parametrize(
     ("marker", "text"),
     [
-        ("contrct=1", "no argument 'contrct'; it takes name, mode, contract,"),
+        ("contrakt=1", "no argument 'contrakt'; did you mean 'contract'?"),
+        ("qqq=1", "no argument 'qqq' (it takes name, mode, contract,"),
         ("'a', 'b'", "takes one positional argument"),
         ("'a', name='b'", "takes one positional argument"),
         ("3", "a cassette's name is a text or a path, not 3"),
@@ -195,6 +196,7 @@ def test_a_wrong_marker_is_a_clear_failure_of_its_test_alone(inner, provider, ma
     result.assert_outcomes(errors=1, passed=1)
     assert text in result.stdout.str()
     assert "Traceback" not in result.stdout.str()
+    assert "During handling" not in result.stdout.str()
     assert provider.count == 0
 
 

@@ -76,6 +76,7 @@ def test_the_report_tells_what_became_of_each_test(inner, provider, workers):
         "recorded": 3,
         "replayed": 0,
         "replaced": 0,
+        "moved_to_the_trash": 0,
         "rejected": 1,
         "refused": 1,
         "kept_aside": 1,
@@ -103,7 +104,7 @@ def test_the_report_tells_what_became_of_each_test(inner, provider, workers):
     assert (inner.path / reject["path"]).is_file()
     assert tests["test_rejected"]["remarks"][0].startswith("1 answer refused (violation), not stored")
     (refusal,) = tests["test_refused"]["refusals"]
-    assert (refusal["class"], refusal["expected"]) == ("InteractionNotFound", False)
+    assert (refusal["class"], refusal["expected"], refusal["recordable"]) == ("InteractionNotFound", False, True)
     assert "never recorded, says" in refusal["text"]
     assert tests["test_expected"]["refusals"][0]["expected"]
     assert report["unused"] == []

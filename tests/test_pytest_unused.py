@@ -74,9 +74,9 @@ def test_what_cannot_be_read_is_nobodys_to_call_abandoned(tape):
 
 
 def test_facts_are_taken_together_and_go_through_plain_types():
-    one = Facts({"a"}, {"b"}, {"c"}, {"d"}, 3, True)
-    one.add(Facts({"e"}, set(), {"f"}, set(), 2, False))
-    assert one == Facts({"a", "e"}, {"b"}, {"c", "f"}, {"d"}, 3, False)
+    one = Facts({"a"}, {"b"}, {"c"}, {"d"}, {"g"}, 3, True)
+    one.add(Facts({"e"}, set(), {"f"}, set(), {"h"}, 2, False))
+    assert one == Facts({"a", "e"}, {"b"}, {"c", "f"}, {"d"}, {"g", "h"}, 3, False)
     assert facts_of(json.loads(json.dumps(one.as_plain()))) == one
 
 

@@ -217,7 +217,7 @@ def test_a_run_that_was_not_whole_or_not_green_proves_nothing(says):
         assert why is None or f"nothing is said of unused entries: {why}" in text
         assert says.unused() == {}
     code, text = says("--unused=fail", "test_a.py")
-    assert code == 0 and "nothing is said of unused entries: test_b.py was not collected" in text
+    assert code == 0 and "nothing is said of unused entries: tests were selected (test_a.py)" in text
     assert says.unused() == {}
 
 
@@ -383,3 +383,96 @@ def test_what_runs_nothing_writes_nothing(says):
     says("--setup-only", "--unused=fail")
     assert ["why" in run for run in says.ledgers()] == [False, True]
     assert [path.name for path in (says.path / "cassettes").iterdir()] == ["test_it"]
+
+
+def test_br_155_a_child_that_opens_the_cassette_itself(says):
+    says.write("asking.py", CHILDS_ASKING)
+    says.write("app.py", "import onetake, asking\nwith onetake.use_cassette('sh', mode=MODE):\n    asking.ask('c')\n")
+    test = f"""
+        import onetake, os, subprocess, sys
+        from asking import ask
+
+        def test_parent():
+            with onetake.use_cassette("sh", mode=os.environ["MODE"]):
+                ask("p")
+
+        def test_child():
+            subprocess.run([{sys.executable!r}, "app.py"], check=True, env={{**os.environ, "ASKS": "c"}})
+    """
+    says.write("test_it.py", test)
+    app = says.path / "app.py"
+    app.write_text(app.read_text().replace("MODE)", "__import__('os').environ['MODE'])"))
+    assert says(MODE="new_episodes")[0] == 0
+    assert len(list((says.path / "sh").glob("*.json"))) == 2
+    assert says("--unused=fail", MODE="none")[0] == 0
+    assert [len(run["cassettes"]["sh"]["used"]) for run in says.ledgers()] == [2, 2]
+    says.write("test_it.py", test.replace("subprocess.run(", "print("))
+    assert says("--unused=fail", MODE="none")[0] == 1
+
+
+def test_br_155_a_skipped_test_may_ask_for_any_fixture(says):
+    says.write(
+        "test_it.py",
+        """
+        import os, pytest
+        from asking import ask
+
+        @pytest.fixture(scope="module")
+        def llm():
+            return ask("f")
+
+        @pytest.mark.cassette
+        @pytest.mark.skipif("SKIP" in os.environ, reason="it asks for the fixture by its name")
+        def test_a(request):
+            assert request.getfixturevalue("llm")
+
+        @pytest.mark.cassette
+        def test_b():
+            ask("b")
+        """,
+    )
+    says("--record-mode=once")
+    assert says("--unused=fail", SKIP="1")[0] == 0
+
+
+def test_br_155_a_file_is_a_part_of_the_tests(says):
+    says.write("test_it.py", SHARED)
+    says("--record-mode=once")
+    says.write("test_it.py", SHARED.replace('    ask("o")', "    pass"))
+    code, text = says("--unused=fail", "test_it.py")
+    assert code == 0 and "tests were selected (test_it.py)" in text
+    assert says("--unused=fail", ".")[0] == 1
+
+
+DROPPING = [
+    ("modifyitems", "@pytest.hookimpl(hookwrapper=True, tryfirst=True)", "items", "yield\n    items[:] = items[:-1]"),
+    ("finish", "", "session", "session.items[:] = session.items[:-1]"),
+]
+
+
+@pytest.mark.parametrize(("hook", "mark", "argument", "body"), DROPPING)
+def test_br_155_tests_that_others_drop(says, hook, mark, argument, body):
+    says.write("test_it.py", SHARED)
+    says("--record-mode=once")
+    says.write("conftest.py", f"import pytest\n{mark}\ndef pytest_collection_{hook}({argument}):\n    {body}\n")
+    assert says("--unused=fail")[0] == 0
+
+
+def test_br_155_tests_that_are_not_collected_but_there(says):
+    tests = (
+        SHARED.replace('"shared"', "").replace("    @", "@")
+        + "\n@pytest.mark.cassette('s')\ndef test_s():\n    ask('s')\n"
+    )
+    says.write("test_it.py", tests + "    ask('t')\n")
+    says("--record-mode=once")
+    says.write("conftest.py", "def pytest_pycollect_makeitem(name):\n    return [] if name == 'test_other' else None\n")
+    says.write("test_it.py", tests)
+    assert says("--unused=fail")[0] == 0, "test_other may use what test_s does not"
+    (says.path / "conftest.py").unlink()
+    code, text = says("--unused=fail")
+    assert code == 1 and "s/ (1 of 2)" in text
+    for path in (says.path / "s").iterdir():
+        path.unlink()
+    says("--record-mode=once")
+    says.write("test_it.py", tests.replace('["p", "q"]', '["p"]'))
+    assert says("--unused=fail")[0] == 0, "the function is still there"

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 import onetake
-from onetake import session_run
+from onetake import endings
 from onetake.errors import InteractionNotFound, StoreError, UsageError
 from onetake.model import Mode
 from onetake.options import Options
@@ -144,7 +144,8 @@ def test_used_is_what_was_asked_for_or_written_also_under_another_ordinal(opened
     second.close()
     (entry,) = second.session.recorded
     assert second.account.used.slots == {(entry.key[:16], 0)}
-    assert (second.account.used.folder, second.account.used.root, second.account.used.known) == (tmp_path / "shared", tmp_path, True)
+    used = second.account.used
+    assert (used.folder, used.root, used.known) == (tmp_path / "shared", tmp_path, True)
     first.promote()
     second.promote()
     assert second.account.used.slots == {(entry.key[:16], 0), (entry.key[:16], 1)}
@@ -164,10 +165,10 @@ def test_what_another_process_of_the_same_test_put_aside_is_never_taken_for_a_ch
 
 def test_only_who_began_last_is_told_of_a_session_that_is_no_tests_own(opened, monkeypatch):
     outer, inner = [], []
-    monkeypatch.setattr(session_run, "listeners", [outer.append, inner.append])
+    monkeypatch.setattr(endings, "listeners", [outer.append, inner.append])
     first, second = opened("a"), opened("b")
     opened("c", test="test_it").close()
     first.close()
-    session_run.listeners.pop()
+    endings.listeners.pop()
     second.close()
     assert (inner, outer) == ([first], [second])

@@ -113,7 +113,7 @@ def test_every_variable_of_the_source_is_in_the_table_and_no_other():
     assert (
         in_settings
         == {"ONETAKE_MODE", "ONETAKE_CASSETTE"}
-        == {n for n in told if n[:8] == "ONETAKE_"} - {"ONETAKE_SESSION"}
+        == {n for n in told if n[:8] == "ONETAKE_"} - {"ONETAKE_SESSION", "ONETAKE_USAGE"}
     )
 
 

@@ -41,8 +41,8 @@ class Tally:
 class ChildBook:
     """A folder that a session's children write to and its own process reads.
 
-    A line is `+ <number> <refusal> <where it was shown>`; `- <number>` for one that was expected or handled after all; `replayed`,
-    `recorded`, `rejected` or `failed` with key and ordinal; `note <text>`.
+    A line is `+ <number> <refusal> <where it was shown>`; `- <number>` for one that was expected or handled after all;
+    `replayed`, `recorded`, `rejected` or `failed` with key and ordinal; `note <text>`.
 
     Args:
         folder: Under `.onetake/children/` of *root*; made by the first child.
@@ -87,7 +87,7 @@ class ChildBook:
         """Whether this process is a child of the one that opened the session."""
         return os.getpid() != self._reader
 
-    def tell(self, refusal: Refusal, shown: str) -> None:
+    def tell(self, refusal: Refusal, shown: str = "") -> None:
         """Write a refusal down, if this process is a child; without the answer that is on no disk for its secrets.
 
         Args:

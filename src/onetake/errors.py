@@ -34,6 +34,11 @@ class OnetakeError(BaseException):
 
     exit_code = 1
 
+    @property
+    def kind(self) -> str:
+        """The name of its class, as reports and `--json` have it: that of a twin is the plain one's."""
+        return type(self).__name__.removesuffix("AsException")
+
 
 class UsageError(OnetakeError, Exception):
     """The call, the settings or the contract is wrong; says what would be right."""

@@ -11,7 +11,7 @@ from typing import Any
 from onetake import picking
 from onetake.compare import Difference, differences, distance
 from onetake.decide import Found, refuses
-from onetake.format import REMEDY
+from onetake.format.sidecar import REMEDY
 from onetake.hints import key_rules, written
 from onetake.key import volatile
 from onetake.model import Mode, Request

@@ -11,7 +11,7 @@ from pathlib import Path
 from onetake import active, modes, starting
 from onetake.contract import Contract
 from onetake.model import Mode
-from onetake.options import Options
+from onetake.options import FromOutside
 from onetake.session_run import SessionRun
 from onetake.settings import load_settings
 
@@ -97,6 +97,6 @@ def _run(seed: str, *, as_own: bool = False) -> SessionRun:
     test, node, owned = said.pop("test"), said.pop("node"), said.pop("owned")
     unrecorded = said.pop("unrecorded", "")
     said["contract"] = [Contract(**contract) for contract in said.pop("contracts")]
-    given = Options(**said), load_settings(root), Mode.NONE, test
+    given = FromOutside(**said), load_settings(root), Mode.NONE, test
     inherited = None if as_own else (seed, told, part)
     return SessionRun(*given, node=node, owned=owned, unrecorded=unrecorded, inherited=inherited)

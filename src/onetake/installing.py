@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from onetake import leaving, modes
 from onetake.model import Mode, Repeats
@@ -109,8 +109,7 @@ def start() -> None:
         if not _TOOLS.fullmatch(program.name):
             _open(program, None)
     except Exception as error:  # noqa: BLE001 - whatever it is, the program must not run on without its session
-        leaving.say(f"onetake: the session that ONETAKE_CASSETTE names cannot be opened: {error}\n")
-        os._exit(2)
+        _fail(f"the session that ONETAKE_CASSETTE names cannot be opened: {error}")
 
 
 def join() -> None:
@@ -133,8 +132,14 @@ def join() -> None:
         else:
             _own(run)
     except Exception as error:  # noqa: BLE001 - whatever it is, the program must not run on without its session
-        leaving.say(f"onetake: the session of the process that started this one cannot be opened: {error}\n")
-        os._exit(2)
+        _fail(f"the session of the process that started this one cannot be opened: {error}")
+
+
+def _fail(why: str) -> NoReturn:
+    from onetake.scrub import shown
+
+    leaving.say(f"onetake: {shown(why)}\n")
+    os._exit(2)
 
 
 def _here() -> Engine | None:

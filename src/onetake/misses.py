@@ -12,7 +12,7 @@ from onetake.cassette import Cassette, Damaged
 from onetake.decide import Found, refuses
 from onetake.errors import FormatError, InteractionNotFound, StoreError, UnreadableEntry
 from onetake.explain import Candidate
-from onetake.format import without_remedy
+from onetake.format.sidecar import without_remedy
 from onetake.key import Keyer
 from onetake.lookup import Looked
 from onetake.model import Entry, Mode, Request, header

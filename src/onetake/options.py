@@ -34,16 +34,22 @@ class Options:
     ignore: Sequence[str] = ()
     max_age: MaxAge | Mapping[str, Any] | None = None
     refusals: str | None = None
-    is_program: bool = False
-    """True for the session of a whole program, whose cassette is named from outside."""
-    mode_by: str | None = None
-    """In a child process, who said the mode."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str | Path) or not str(self.name):
             raise UsageError(f"a cassette's name is a text or a path, not {self.name!r}")
         if "\0" in str(self.name):
             raise UsageError("a cassette's name holds a NUL character, which no folder's name can")
+
+
+@dataclass(frozen=True, slots=True)
+class FromOutside(Options):
+    """What a session takes that is opened from outside the code: that of a program, or another process's."""
+
+    is_program: bool = False
+    """True where it is a whole program's."""
+    mode_by: str | None = None
+    """Who said the mode, where another process knows it."""
 
 
 def policy_of(
@@ -69,6 +75,7 @@ def policy_of(
     from onetake.steps import Policy
     from onetake.traffic import Traffic
 
+    outside = options if isinstance(options, FromOutside) else FromOutside(options.name)
     contracts = as_contracts(
         options.contract,
         root=settings.root,
@@ -96,8 +103,8 @@ def policy_of(
         max_age=parse_max_age(options.max_age) or settings.max_age,
         test=scrubber.begin().text(test),
         node=scrubber.begin().text(node),
-        mode_by=modes.said_by(options.mode, settings.mode) if options.mode_by is None else options.mode_by,
-        is_program=options.is_program,
+        mode_by=modes.said_by(options.mode, settings.mode) if outside.mode_by is None else outside.mode_by,
+        is_program=outside.is_program,
         prefix=settings.prefix,
         unrecorded=unrecorded,
     )

@@ -14,7 +14,7 @@ from typing import Any
 from onetake import picking
 from onetake.events import events
 from onetake.model import Entry, Response
-from onetake.printable import one_line
+from onetake.printable import counted, one_line
 
 _FLAVORS = {"openai-chat": "chat", "openai-responses": "responses", "openai-embeddings": "embeddings"}
 """Dialect to what genai-prices calls the shape of its usage; `default` where this says nothing."""
@@ -114,7 +114,7 @@ def in_words(sums: dict[str, Any]) -> str:
     """Say what live answers took, in one line: `live: 12 calls, 3,411 + 812 tokens, $0.0123`; empty without a call."""
     if not sums["calls"]:
         return ""
-    facts = [f"live: {sums['calls']:,} call{'s' if sums['calls'] != 1 else ''}"]
+    facts = [f"live: {counted(sums['calls'], 'call')}"]
     if sums["input_tokens"] or sums["output_tokens"]:
         facts.append(f"{sums['input_tokens']:,} + {sums['output_tokens']:,} tokens")
     if sums["cost_usd"] is not None:
@@ -137,7 +137,7 @@ def _model_of(entry: Entry) -> str:
 
 
 def _answers(model: str, count: int) -> str:
-    return f"{count} answer{'s' if count != 1 else ''} of model {model}"
+    return f"{counted(count, 'answer')} of model {model}"
 
 
 def _dollars(cost: float) -> str:

@@ -117,3 +117,13 @@ def _look_alike(a: str, b: str) -> bool:
 
 def _escaped(text: str) -> str:
     return text.replace("…", "...").encode("unicode_escape").decode("ascii")
+
+
+def counted(number: int, word: str) -> str:
+    """Write a number of things: `1 call`, `2 calls`.
+
+    Args:
+        number: How many.
+        word: What one is called; its plural ends in `s`.
+    """
+    return f"{number:,} {word}{'s' if number != 1 else ''}"

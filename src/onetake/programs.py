@@ -91,11 +91,11 @@ def options_of(program: Program, cassette: str | Path | None, **asked: Any) -> O
         cassette: The cassette, if it is given; else `ONETAKE_CASSETTE` counts, then `cassettes/<the program's name>`.
         asked: The rest of `Options`.
     """
-    from onetake.options import Options
+    from onetake.options import FromOutside
     from onetake.stores.naming import folder_name
 
     name = cassette or os.environ.get(VARIABLE) or f"cassettes/{folder_name(program.name)}"
-    return Options(name=name, is_program=True, **asked)
+    return FromOutside(name=name, is_program=True, **asked)
 
 
 def session_of(program: Program, cassette: str | Path | None, **asked: Any) -> SessionRun:
@@ -237,8 +237,8 @@ class Ending:
 
 
 _UNJOINED = (
-    "no Python process joined the session, so nothing was {}: the command is no Python, or it starts one with -I, -E or"
-    " -S, or with an environment of its own"
+    "no Python process joined the session, so nothing was {}: the command is no Python, or it starts one with -S, or with"
+    " an environment of its own"
 )
 _WORDS = {
     "recorded": ("recorded", "recorded"),

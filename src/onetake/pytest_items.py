@@ -63,8 +63,10 @@ def failing() -> Iterator[None]:
     try:
         yield
     except OnetakeError as error:
+        from onetake.scrub import shown
+
         # From none: pytest would print what it came from too, which says the same.
-        raise pytest.fail.Exception(f"onetake: {error}", pytrace=False) from None
+        raise pytest.fail.Exception(f"onetake: {shown(str(error))}", pytrace=False) from None
 
 
 def options_of(item: pytest.Item) -> tuple[Options, bool]:

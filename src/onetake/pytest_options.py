@@ -53,7 +53,7 @@ def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> N
 
 
 def _add(parser: pytest.Parser, name: str, **what: Any) -> None:
-    # Looked up first: before pytest 8.1 a clash comes up only when the command line is read, where nobody can catch it.
+    # Looked up first: pytest 8.0 meets a clash only when it reads the command line, where we cannot catch it.
     if name not in _taken(parser):
         parser.getgroup("onetake", "record and replay model calls").addoption(name, **what)
 

@@ -52,7 +52,9 @@ class _ReportFile:
         self._results = results
         if path.is_dir() or not path.parent.is_dir():
             why = "is a folder" if path.is_dir() else f"there is no folder {path.parent}"
-            raise pytest.UsageError(f"--onetake-report: {path}: {why}")
+            from onetake.scrub import shown  # only here: it is slow to load
+
+            raise pytest.UsageError(shown(f"--onetake-report: {path}: {why}"))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:

@@ -14,7 +14,7 @@ import pytest
 from onetake import prices
 from onetake.errors import OnetakeError, Refusal
 from onetake.model import Entry
-from onetake.printable import one_line
+from onetake.printable import counted, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -175,9 +175,8 @@ def outcome_of(run: SessionRun, name: str, result: str, *, passed: bool) -> dict
 def _plain_refusals(ledger: Ledger) -> Iterator[dict[str, Any]]:
     unexpected = {id(refusal) for refusal in ledger.open}
     for refusal in ledger.all:
-        kind = type(refusal).__name__.removesuffix("AsException")
         expected = id(refusal) not in unexpected
-        yield {"class": kind, "text": str(refusal), "expected": expected, "recordable": refusal.recordable}
+        yield {"class": refusal.kind, "text": str(refusal), "expected": expected, "recordable": refusal.recordable}
 
 
 def _remarks(run: SessionRun) -> Iterator[str]:
@@ -229,7 +228,7 @@ def bring_up(report: pytest.TestReport, refusals: Sequence[Refusal], *, fails: b
 def _said_of(rejects: tuple[Entry, ...], recorded: set[str]) -> str:
     """Say that answers were refused, and what that means for the next replay."""
     kinds = sorted({entry.verdict.partition(":")[2] for entry in rejects})
-    said = f"{len(rejects)} answer{'s' if len(rejects) != 1 else ''} refused ({', '.join(kinds)}), not stored"
+    said = f"{counted(len(rejects), 'answer')} refused ({', '.join(kinds)}), not stored"
     if all(entry.key in recorded for entry in rejects):
         return said
     keep = ", ".join(f'"{kind}"' for kind in kinds if kind in _KEEPABLE)

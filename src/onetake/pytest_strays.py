@@ -13,7 +13,7 @@ import pytest
 
 from onetake import forking, guard, guard_sockets, misses, patching, strays
 from onetake.errors import InteractionNotFound, OnetakeError, Refusal
-from onetake.ledger import Ledger, is_same, is_soft
+from onetake.ledger import Ledger, is_soft
 from onetake.model import Mode
 from onetake.model_hosts import is_model_host
 from onetake.options import Options, policy_of
@@ -21,7 +21,7 @@ from onetake.pytest_items import is_ours, is_skip, settings_of, shown_id
 from onetake.pytest_reports import bring_up, worker
 from onetake.pytest_summary import STRAY, results_of
 from onetake.steps import Policy
-from onetake.tracebacks import family
+from onetake.tracebacks import note_refusals
 from onetake.traffic import Route
 
 _REASON = "a test without a cassette may not reach a model (--unmarked=fail)"
@@ -147,8 +147,8 @@ class _Strays:
         left = self._test.ledger.open
         if left and error is None:
             raise left[0]
-        if error is not None and left and not any(is_same(part, one) for part in family(error) for one in left):
-            error.add_note(f"onetake refused {len(left)} call{'s' if len(left) != 1 else ''}; the first: {left[0]}")
+        if error is not None:
+            note_refusals(error, left)
 
     def _said_of(self, test: _Test, item: pytest.Item) -> dict[str, Any]:
         return {

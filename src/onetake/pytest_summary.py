@@ -10,6 +10,7 @@ import pytest
 
 from onetake import modes, prices, pytest_usage, pytest_vcr
 from onetake.model import Mode
+from onetake.printable import counted
 from onetake.pytest_fixtures import FIXTURES
 from onetake.pytest_items import told
 from onetake.pytest_reports import OUTCOME, SECTION
@@ -89,10 +90,7 @@ class Results:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Fail a run in which a call came after its test had been reported: no test is left that could fail."""
         for test in session.config.stash.get(told, ()):
-            self.late += [
-                {"test": test.name, "class": type(one).__name__.removesuffix("AsException"), "text": str(one)}
-                for one in test.late
-            ]
+            self.late += [{"test": test.name, "class": one.kind, "text": str(one)} for one in test.late]
         if hasattr(session.config, "workeroutput"):
             session.config.workeroutput[_LATE] = self.late
         if self.late:
@@ -147,7 +145,7 @@ class Results:
     def _idle(self) -> str:
         """Say that tests asked for nothing; of one that failed or was skipped, that means nothing."""
         idle = sum("kind" not in outcome and outcome["outcome"] == "passed" for outcome in self.outcomes.values())
-        return f"{_many(idle, 'test')} with a cassette asked for nothing" if idle else ""
+        return f"{counted(idle, 'test')} with a cassette asked for nothing" if idle else ""
 
     def _live(self) -> str:
         return prices.in_words(self.spent)
@@ -156,7 +154,7 @@ class Results:
         """Yield what a person should know and no failing test tells, each thing once, what matters most first."""
         yield from (f"{one['test']}: after its end: {one['text']}" for one in self.late)
         if self.crashed:
-            yield f"{_many(self.crashed, 'worker')} crashed: what their last tests did is not counted here"
+            yield f"{counted(self.crashed, 'worker')} crashed: what their last tests did is not counted here"
         yield from self._refused_everywhere(config)
         for outcome in self.outcomes.values():
             yield from (f"{outcome['test']}: {remark}" for remark in outcome["remarks"])
@@ -236,11 +234,11 @@ def _who(outcomes: Sequence[dict[str, Any]]) -> str:
     """Say how many tests, and fixtures of a wider scope, sessions belong to."""
     fixtures = {outcome["test"] for outcome in outcomes if outcome.get("kind") == "fixture"}
     tests = {outcome["test"] for outcome in outcomes} - fixtures
-    return " and ".join(_many(len(of), word) for of, word in ((tests, "test"), (fixtures, "fixture")) if of)
+    return " and ".join(counted(len(of), word) for of, word in ((tests, "test"), (fixtures, "fixture")) if of)
 
 
 def _stray(stray: dict[str, Any]) -> str:
-    hosts = ", ".join(f"{host}, {_many(calls, 'call')}" for host, calls in sorted(stray["hosts"].items()))
+    hosts = ", ".join(f"{host}, {counted(calls, 'call')}" for host, calls in sorted(stray["hosts"].items()))
     return f"{stray['test']} ({hosts})"
 
 
@@ -256,7 +254,3 @@ def _on_a_screen(blocks: Sequence[str], *, everything: bool) -> list[str]:
             return [*shown, f"and {left} more; -v shows all, and --onetake-report=FILE keeps them"]
         shown.append(block)
     return shown
-
-
-def _many(number: int, word: str) -> str:
-    return f"{number} {word}{'s' if number != 1 else ''}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Set
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ from typing import Any
 from onetake.errors import OnetakeError
 from onetake.model import Entry
 from onetake.printable import one_line
-from onetake.pytest_fixtures import OF_PYTEST
 from onetake.pytest_items import FOLDER_END
 from onetake.settings import load_settings
 from onetake.stores.naming import Slot
@@ -35,6 +33,7 @@ class Facts:
         partly: Those of which some tests are not known: skipped as a whole, or broken.
         spared: The folders of cassettes whose tests did not run to their end: skipped, expected to fail, left out.
         fixtures: The names of the fixtures that those tests use.
+        functions: The test functions that were collected, left out or not: `<module>::<Class>.<name>`.
         count: How many tests were collected, and not left out.
         healthy: False where the process ended otherwise than well.
     """
@@ -43,12 +42,13 @@ class Facts:
     partly: set[str] = field(default_factory=set)
     spared: set[str] = field(default_factory=set)
     fixtures: set[str] = field(default_factory=set)
+    functions: set[str] = field(default_factory=set)
     count: int = 0
     healthy: bool = True
 
     def add(self, other: Facts) -> None:
         """Add what another process knows."""
-        for name in ("modules", "partly", "spared", "fixtures"):
+        for name in ("modules", "partly", "spared", "fixtures", "functions"):
             getattr(self, name).update(getattr(other, name))
         self.count = max(self.count, other.count)
         self.healthy = self.healthy and other.healthy
@@ -118,7 +118,12 @@ def identity(folder: Path) -> Identity:
 
 
 def merged(used: Iterable[Used], outside: Iterable[Used]) -> dict[Identity, Opened]:
-    """Merge what the sessions of a run used, by cassette: those of tests, and those that `use_cassette` opened."""
+    """Merge what the sessions of a run used, by cassette.
+
+    Args:
+        used: What those of tests and fixtures used.
+        outside: What those that `use_cassette` opened used.
+    """
     found: dict[Identity, Opened] = {}
     for one, is_outside in (*((one, False) for one in used), *((one, True) for one in outside)):
         root, folder = (Path(os.path.realpath(path)) for path in (one.root, one.folder))
@@ -149,26 +154,28 @@ def find_unused(
             test = _recorded_by(_tests_of(one.folder, entries.values()))
             yield Unused(one.root, one.folder, entries, len(names), test, owned=one.owned)
     for folder in _beside(facts.modules - facts.partly):
-        if identity(folder) not in (spared | opened.keys()) and not _is_of(folder, facts.fixtures):
+        if identity(folder) not in (spared | opened.keys()) and not _is_held(folder, facts):
             yield from _abandoned(folder, facts, left_out, rootdir)
 
 
 def _can_tell(one: Opened, facts: Facts, left_out: dict[Path, Path]) -> bool:
     """Tell whether all tests that may use a cassette are known to have run."""
-    if not one.known or _is_of(one.folder, facts.fixtures):
+    if not one.known or _is_held(one.folder, facts):
         return False
     if one.outside and (facts.spared or facts.partly or one.root in left_out):
         return False
     return _module(one.folder) in facts.modules or not (facts.partly or one.root in left_out)
 
 
-def _is_of(folder: Path, fixtures: Set[str]) -> bool:
-    """Tell whether a folder is the cassette of one of these fixtures, or of a class or a module as a whole."""
-    name = folder.name.removesuffix(FOLDER_END)
-    if name == folder.name:
-        return False
-    own = name.split("[")[0].split("~")[0].rpartition(".")[2]
-    return own in fixtures or (bool(fixtures) and own in OF_PYTEST.values())
+def _is_held(folder: Path, facts: Facts) -> bool:
+    """Tell whether a fixture has its cassette there, and a test did not run: it may ask for any fixture by name."""
+    return folder.name.endswith(FOLDER_END) and bool(facts.spared or facts.fixtures or facts.partly)
+
+
+def _is_collected(test: str, module: str, facts: Facts) -> bool:
+    """Tell whether the function of a test was collected, if with other parameters."""
+    function = ".".join(test.split("[")[0].split("::")[1:])
+    return f"{module}::{function}" in facts.functions
 
 
 def _module(folder: Path) -> str:
@@ -199,16 +206,18 @@ def _abandoned(folder: Path, facts: Facts, left_out: dict[Path, Path], rootdir: 
     """
     entries = entries_in(folder)
     tests = _tests_of(folder, entries.values())
-    if not all(tests) or not tests:
+    module = _module(folder)
+    if not all(tests) or not tests or any(_is_collected(test, module, facts) for test in tests):
         return
-    with suppress(OnetakeError):
-        root = load_settings(Path(_module(folder))).root
-        is_own = _module(folder) in facts.modules
-        is_there = any((rootdir / str(test).partition("::")[0]).exists() for test in tests)
-        # A fixture of a conftest serves all tests, so it is gone if none of all used it.
-        is_gone = folder.parent.name == _CONFTEST or not is_there
-        if is_own or (is_gone and not facts.partly and root not in left_out):
-            yield Unused(root, folder, entries, len(entries), _recorded_by(tests), abandoned=True)
+    try:
+        root = load_settings(Path(module)).root
+    except OnetakeError:  # what is wrong with the settings is said to the tests that go by them
+        return
+    is_there = any((rootdir / test.partition("::")[0]).exists() for test in tests)
+    # A fixture of a conftest serves all tests, so it is gone if none of all used it.
+    is_gone = folder.parent.name == _CONFTEST or not is_there
+    if module in facts.modules or (is_gone and not facts.partly and root not in left_out):
+        yield Unused(root, folder, entries, len(entries), _recorded_by(tests), abandoned=True)
 
 
 def _tests_of(folder: Path, names: Iterable[str]) -> list[str]:

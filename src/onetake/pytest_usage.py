@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from onetake import starting
 from onetake.aside import place_of
 from onetake.decide import reads_nothing
 from onetake.errors import OnetakeError
@@ -22,8 +23,8 @@ from onetake.pytest_items import is_ours, options_of, own_folder, settings_of
 from onetake.pytest_reports import OUTCOME
 from onetake.pytest_scopes import SCOPES, untold_of
 from onetake.pytest_unused import Facts, Identity, Opened, Unused, UsageReport, facts_of, find_unused, merged
-from onetake.pytest_whole import left_out, selection
-from onetake.usage import CassetteUsage, UsageRun, Used, used_of, write_run
+from onetake.pytest_whole import lacks_tests, left_out, selection
+from onetake.usage import CassetteUsage, UsageRun, Used, tell, told_in, used_of, write_run
 
 _FACTS = "onetake_usage"
 """What a worker's output, and the report of a test that did not run to its end, hold for the process that merges."""
@@ -58,9 +59,22 @@ class UsageWatch:
         self._used: list[Used] = []
         self._outside: list[Used] = []
         self._modes: set[Mode] = set()
+        self._items: list[pytest.Item] = []
+        self._before = os.environ.get(starting.RUN)
+        self._told = config.rootpath / ".onetake" / "usage" / f"told-{os.urandom(8).hex()}"
+        if self._is_worker and self._before:
+            self._told = Path(self._before.partition(" ")[2])
+        os.environ[starting.RUN] = f"{os.getpid()} {self._told}"
         word = config.getoption("onetake_unused", "warn")
         self.report = UsageReport(word, start=config.invocation_params.dir)
         """What the run has to say, once its `pytest_sessionfinish` is over."""
+
+    def pytest_unconfigure(self) -> None:
+        """Leave the environment as it was."""
+        if self._before is None:
+            os.environ.pop(starting.RUN, None)
+        else:
+            os.environ[starting.RUN] = self._before
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(
@@ -75,20 +89,22 @@ class UsageWatch:
                 self._facts.partly.add(os.path.realpath(module.path))
         return report
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Note which tests there are, before anyone leaves some of them out."""
+        self._items = list(items)
+        self._facts.functions.update(map(_function_of, items))
+
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None, object, object]:
-        """Spare the cassettes of tests that are left out of the run, by whatever does so."""
-        before = list(items)
-        result = yield
-        kept = {id(item) for item in items}
-        for item in before:
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Count the tests that are to run, and spare the cassettes of those that were left out, by whatever did so."""
+        self._facts.count = len({item.nodeid for item in session.items})
+        kept = {id(item) for item in session.items}
+        for item in self._items:
             if id(item) not in kept:
                 self._facts.add(_spared_by(item))
-        return result
-
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Count the tests that are to run."""
-        self._facts.count = len({item.nodeid for item in session.items})
+        self._items = []
+        return (yield)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
@@ -127,8 +143,11 @@ class UsageWatch:
             self._facts.healthy = session.exitstatus == pytest.ExitCode.OK
             self._config.workeroutput[_FACTS] = self._facts.as_plain()  # type: ignore[attr-defined]
             return
-        self._outside += self._used_in(untold_of(self._config))
+        self._outside += self._used_in(untold_of(self._config)) + told_in(self._told)
         self._conclude(session, merged(self._used, self._outside))
+        if self._before:  # a run of tests inside another one
+            for number, one in enumerate([*self._used, *self._outside]):
+                tell(Path(self._before.partition(" ")[2], f"{os.getpid()}-{number}.json"), one)
         if self.report.fails:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -148,6 +167,9 @@ class UsageWatch:
         why = why or (self._not_collected(asked) if asked is not None else "")
         always = {root: found.path for root, found in missing.items()}
         unused = () if why else tuple(find_unused(opened, facts, always, config.rootpath))
+        if unused:  # only now, as it takes reading the modules
+            facts.partly |= {one for one in facts.modules if lacks_tests(config, one, facts.functions)}
+            unused = tuple(find_unused(opened, facts, always, config.rootpath)) if facts.partly else unused
         held = next(map(self._not_collected, always.values()), "")
         trouble = self._write(opened, unused, why)
         if self.report.word != "ignore":
@@ -194,6 +216,11 @@ class UsageWatch:
         return ""
 
 
+def _function_of(item: pytest.Item) -> str:
+    names = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
+    return f"{os.path.realpath(item.path)}::{'.'.join([*names, getattr(item, 'originalname', None) or item.name])}"
+
+
 def _run(root: Path, why: str, cassettes: dict[str, CassetteUsage]) -> UsageRun:
     now = provenance(root, test="", client="", sdk=None, model_asked=None, model_served=None)
     return UsageRun(now["recorded_at"], now.get("commit", ""), now.get("dirty", False), why, cassettes)
@@ -203,7 +230,8 @@ def _spared_by(item: pytest.Item) -> Facts:
     """Return which cassettes a test may use, as far as that is known without running it."""
     fixtures = set(getattr(item, "fixturenames", ()))
     if not is_ours(item) and not (item.path.parent / "cassettes").is_dir():
-        return Facts(fixtures=fixtures)  # it can have no cassette, and what would say its name need not be loaded
+        # It can have no cassette of its own, and what would say its name need not be loaded.
+        return Facts(spared={str(item.path)}, fixtures=fixtures)
     from onetake.scrub import Scrubber
 
     folders: set[str] = set()

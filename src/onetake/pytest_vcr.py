@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from onetake.printable import counted
+
 _OPTION = ("recording", "cassetter")
 """Plugins that define `--record-mode` too: pytest stops when two do, so theirs is read where they are there."""
 _MARKER = ("recording", "vcr", "cassetter")
@@ -21,7 +23,6 @@ _FILE = re.compile(r"[.](?:ya?ml|json)$", re.IGNORECASE)
 
 _free = pytest.StashKey[bool]()
 _configured = pytest.StashKey[tuple[dict[str, Any], Path | None]]()
-_passed_over = pytest.StashKey[list[str]]()
 _found = pytest.StashKey["_PassedOver"]()
 
 
@@ -63,21 +64,8 @@ def read_fixtures(request: pytest.FixtureRequest) -> None:
 
 
 def said_by(node: pytest.Item | pytest.Collector) -> dict[str, Any]:
-    """Return what the `vcr` markers of a test, a class or a module say in our words, the nearest first.
-
-    What means nothing here is noted, for the run's summary.
-    """
-    if not node.config.stash.get(_free, False):
-        return {}
-    markers = list(node.iter_markers("vcr"))
-    config, _ = node.stash.get(_configured, ({}, None))
-    said: dict[str, Any] = dict(config)
-    for marker in reversed(markers):
-        said |= {**dict(zip(("name",), marker.args[:1], strict=False)), **marker.kwargs}
-    more = {"more than one cassette"} if any(len(marker.args) > 1 for marker in markers) else set()
-    ours = dict(filter(None, (_in_our_words(word, value) for word, value in said.items())))
-    node.stash[_passed_over] = sorted({word for word in said if _in_our_words(word, said[word]) is None} | more)
-    return ours
+    """Return what the `vcr` markers of a test, a class or a module say in our words, the nearest first."""
+    return dict(filter(None, (_in_our_words(word, value) for word, value in _said_in_vcrpys_words(node).items())))
 
 
 def folder_of(item: pytest.Item) -> Path | None:
@@ -86,8 +74,13 @@ def folder_of(item: pytest.Item) -> Path | None:
 
 
 def note(report: pytest.TestReport, item: pytest.Item) -> None:
-    """Have a test's last report name the arguments that mean nothing here."""
-    if report.when == "teardown" and (words := item.stash.get(_passed_over, [])):
+    """Have a test's last report name the arguments that mean nothing here.
+
+    Args:
+        report: One of the test's.
+        item: The test.
+    """
+    if report.when == "teardown" and (words := _passed_over(item)):
         vars(report)[_REPORTED] = words
 
 
@@ -109,8 +102,27 @@ def lines(config: pytest.Config) -> list[str]:
     words = sorted({word for named in tests.values() for word in named})
     if not words:
         return []
-    many = f"{len(tests)} test{'s' if len(tests) != 1 else ''}"
-    return [f"vcr marker or vcr_config: {', '.join(words)}: without meaning for onetake, passed over in {many}"]
+    return [
+        f"vcr marker or vcr_config: {', '.join(words)}: without meaning for onetake, passed over in {counted(len(tests), 'test')}"
+    ]
+
+
+def _said_in_vcrpys_words(node: pytest.Item | pytest.Collector) -> dict[str, Any]:
+    if not node.config.stash.get(_free, False):
+        return {}
+    said: dict[str, Any] = dict(node.stash.get(_configured, ({}, None))[0])
+    for marker in reversed(list(node.iter_markers("vcr"))):
+        said |= {**dict(zip(("name",), marker.args[:1], strict=False)), **marker.kwargs}
+    return said
+
+
+def _passed_over(item: pytest.Item) -> list[str]:
+    """Return what the markers of a test say that means nothing here."""
+    if not is_marked(item):
+        return []
+    words = {word for word, value in _said_in_vcrpys_words(item).items() if _in_our_words(word, value) is None}
+    several = any(len(marker.args) > 1 for marker in item.iter_markers("vcr"))
+    return sorted(words | ({"more than one cassette"} if several else set()))
 
 
 def _in_our_words(word: str, value: Any) -> tuple[str, Any] | None:

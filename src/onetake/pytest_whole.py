@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
@@ -44,7 +45,66 @@ def selection(config: pytest.Config) -> str:
             return flag
     if config.getoption("lf", False):
         return "--lf"
-    return next((argument for argument in config.args if "::" in argument), "")
+    return next((argument for argument in config.args if _is_part(config, argument)), "")
+
+
+def lacks_tests(config: pytest.Config, module: str, collected: Set[str]) -> bool:
+    """Tell whether a test stands in a module's source that was not collected; or the source cannot be read.
+
+    A test of a class that only lends its tests to others counts as collected where any of that name was.
+
+    Args:
+        config: Of the run.
+        module: Its real path.
+        collected: What was, as `<module>::<Class>.<name>`.
+    """
+    try:
+        tree = ast.parse(Path(module).read_bytes())
+    except (OSError, ValueError, SyntaxError):
+        return True
+    functions, classes = config.getini("python_functions"), config.getini("python_classes")
+    own = {each.removeprefix(f"{module}::") for each in collected if each.startswith(f"{module}::")}
+    names = {each.rpartition(".")[2] for each in own}
+    for where, name in _defined(tree, ""):
+        if _is_named(name, functions) and where + name not in own:
+            of_tests = not where or _is_named(where.split(".")[-2], classes)
+            if of_tests or name not in names:
+                return True
+    return False
+
+
+def _defined(node: ast.AST, where: str) -> Iterator[tuple[str, str]]:
+    """Yield the functions of a module and its classes, also those under a condition: their classes, and their names."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            if not any("fixture" in ast.unparse(one) for one in child.decorator_list):
+                yield where, child.name
+        elif isinstance(child, ast.ClassDef):
+            yield from _defined(child, f"{where}{child.name}.")
+        elif isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+            yield from _defined(child, where)
+
+
+def _is_named(name: str, patterns: list[str]) -> bool:
+    return any(name.startswith(each) or fnmatch(name, each) for each in patterns)
+
+
+def _is_part(config: pytest.Config, argument: str) -> bool:
+    """Tell whether an argument that was given for this run names a part of all tests: a test, a file, or a folder.
+
+    Of a folder that is only known from what was not collected, where others than Python files hold tests.
+    """
+    if "::" in argument:
+        return True
+    if config.args_source is not config.ArgsSource.ARGS or argument in config.getini("addopts"):
+        return False
+    path = config.invocation_params.dir / argument
+    usual = [place for each in config.getini("testpaths") for place in config.rootpath.glob(each)] or [config.rootpath]
+    reached = [os.path.realpath(config.invocation_params.dir / each) for each in config.args]
+    if all(_is_under(os.path.realpath(place), reached) for place in usual):
+        return False
+    others = (one.function.__module__ for one in config.hook.pytest_collect_file.get_hookimpls())
+    return path.is_file() or any(not name.startswith("_pytest.") for name in others)
 
 
 def left_out(config: pytest.Config, root: Path, collected: Set[str], most: int = 10_000) -> _LeftOut | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
-from onetake import active, children, dummies, endings, guard_sockets, leaving, patching, placing
+from onetake import active, children, dummies, endings, guard_sockets, leaving, patching, placing, usage
 from onetake.account import Account
 from onetake.aside import AsideStore, clear, elsewhere, journal, place_of
 from onetake.cassette import Cassette
@@ -14,7 +15,7 @@ from onetake.contract import Contract
 from onetake.decide import never_goes_live, reads_nothing, records, replaces_everything
 from onetake.engine import Engine
 from onetake.errors import AdapterError, StoreError
-from onetake.ledger import Ledger, is_same
+from onetake.ledger import Ledger
 from onetake.making import Making
 from onetake.model import Entry, Mode
 from onetake.options import Options, cassette_folder, policy_of, said
@@ -23,7 +24,7 @@ from onetake.session import Session
 from onetake.settings import Settings
 from onetake.stores.directory import DirectoryStore
 from onetake.stores.naming import folder_name
-from onetake.tracebacks import end_before_ours, family
+from onetake.tracebacks import end_before_ours, note_refusals
 from onetake.writing import SecretLeftError
 
 
@@ -75,6 +76,7 @@ class SessionRun:
         self._making = Making(settings.root, self._folder, was_empty=self._cassette.was_empty)
         self._engine = self._engine_of()
         self._scope: active.Scope | None = None
+        self._place_to_tell: Path | None = None
         self._taken_over = 0
         self.session = Session(self._engine)
         """What the user sees."""
@@ -136,6 +138,9 @@ class SessionRun:
         children.show()
         leaving.before_end(self._tell_handled)
         leaving.before_exec(self._owed)
+        if (place := usage.place_to_tell()) and not (self.test or self._book.is_child):
+            self._place_to_tell = place
+            usage.tell(place, replace(self.account.used, known=False))
         return self._scope
 
     def close(self) -> None:
@@ -149,6 +154,8 @@ class SessionRun:
             self._book.close()
             dummies.end(sealed=never_goes_live(self._policy.mode), credentials=self._credentials)
             self._scope = None
+            if self._place_to_tell and not self._book.is_child:
+                usage.tell(self._place_to_tell, self.account.used)
             if endings.listeners and not self.test:
                 endings.listeners[-1](self)
 
@@ -180,8 +187,7 @@ class SessionRun:
             return
         if error is None:
             raise self._engine.in_callers_form(left[0])
-        if not any(is_same(part, one) for part in family(error) for one in left):
-            error.add_note(f"onetake refused {len(left)} call{'s' if len(left) != 1 else ''}; the first: {left[0]}")
+        note_refusals(error, left)
 
     @property
     def contracts(self) -> tuple[Contract, ...]:

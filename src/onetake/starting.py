@@ -18,6 +18,9 @@ from onetake import leaving
 VARIABLE = "ONETAKE_SESSION"
 """The variable that holds the session's seed."""
 
+RUN = "ONETAKE_USAGE"
+"""Where a process tells the run of tests that started it what it used: `<the run's process> <folder>`."""
+
 _WITH_ENV = {"execve": 2, "posix_spawn": 2, "posix_spawnp": 2, "spawnve": 3}
 """The functions of `os` that take an environment, and where among their arguments; the others are made of these."""
 _POPEN_ENV = 11
@@ -61,7 +64,10 @@ def carry(env: Any) -> Any:
         if os.environ.get(VARIABLE, "") == seed:
             return None
         env = os.environ
-    return with_seed(env, seed) if isinstance(env, Mapping) else env
+    if not isinstance(env, Mapping):
+        return env
+    telling = {RUN: os.environ[RUN]} if RUN in os.environ else {}
+    return {**telling, **with_seed(env, seed)}
 
 
 def with_seed(env: Mapping[Any, Any], seed: str) -> dict[Any, Any]:

@@ -6,12 +6,14 @@ import os
 import sys
 import sysconfig
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from types import TracebackType
 
 from onetake.errors import Refusal
+from onetake.ledger import is_same
+from onetake.printable import counted
 
 _OURS = str(Path(__file__).parent) + os.sep
 
@@ -100,3 +102,14 @@ def _installed() -> tuple[str, ...]:
     paths = sysconfig.get_paths()
     folders = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     return (*sorted(folders), str(Path(__file__).parent), "<frozen ")
+
+
+def note_refusals(error: BaseException, refusals: Sequence[Refusal]) -> None:
+    """Have an error that is on its way tell of refusals that a program swallowed, unless it shows one of them.
+
+    Args:
+        error: What will be reported.
+        refusals: What nobody expected or handled, the first first.
+    """
+    if refusals and not any(is_same(part, one) for part in family(error) for one in refusals):
+        error.add_note(f"onetake refused {counted(len(refusals), 'call')}; the first: {refusals[0]}")

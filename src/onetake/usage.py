@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from onetake import starting
 from onetake.aside import hide
 from onetake.stores import files
 from onetake.stores.naming import Slot, parse_name
@@ -99,6 +101,34 @@ def entries_in(folder: Path) -> dict[Slot, str]:
     except OSError:
         return {}
     return {slot: name for name in names if (slot := parse_name(name))}
+
+
+def place_to_tell() -> Path | None:
+    """Return where a session of this process tells what it used; None where no run of tests started the process."""
+    process, _, folder = os.environ.get(starting.RUN, "").partition(" ")
+    return Path(folder, f"{os.urandom(8).hex()}.json") if folder and process != str(os.getpid()) else None
+
+
+def tell(place: Path, used: Used) -> None:
+    """Write what a session used, or may use, where the run reads it; what cannot be written stops no program.
+
+    Args:
+        place: A file of the session's own, four folders below the root of the run.
+        used: What it used; not `known` until it has ended.
+    """
+    temp = place.with_suffix(".tmp")
+    with suppress(OSError):
+        hide(place.parents[3])
+        files.make_folder(place.parent)
+        temp.write_text(json.dumps(used.as_plain()), "utf-8", "surrogatepass")
+        temp.replace(place)
+
+
+def told_in(folder: Path) -> list[Used]:
+    """Return what processes told in a folder, and remove it."""
+    found = [used_of(json.loads(path.read_text("utf-8", "surrogatepass"))) for path in folder.glob("*.json")]
+    shutil.rmtree(folder, ignore_errors=True)
+    return found
 
 
 def write_run(root: Path, run: UsageRun) -> Path:

@@ -104,3 +104,21 @@ def test_a_session_that_cannot_be_opened_ends_the_child_before_it_does_anything(
     assert (done.returncode, done.stdout) == (2, "")
     assert "cannot be opened" in done.stderr
     assert "unknown" in done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a POSIX shell")
+@pytest.mark.parametrize("flags", ["", "-E", pytest.param("-I", marks=pytest.mark.whole)])
+def test_a_python_whose_path_is_set_past_the_doors_joins_by_the_pth_file_and_once(cassette, tmp_path, flags):
+    code = "import sys, onetake.active as a; print(len(a._open), a.bound() is a._open[0])"
+    with onetake.use_cassette(cassette, mode="none"):
+        shell = f"PYTHONPATH={tmp_path} exec {sys.executable} {flags} -c '{code}'"
+        done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "1 True\n"), done.stderr
+
+
+def test_a_python_that_finds_both_hooks_joins_once(cassette):
+    code = "import sys, onetake.active as a; print(len(a._open), sys.modules['sitecustomize'].__file__)"
+    with onetake.use_cassette(cassette, mode="none"):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.split()[0] == "1", done.stderr
+    assert HOOK in done.stdout or "sitecustomize" in done.stdout

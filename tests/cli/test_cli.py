@@ -89,3 +89,23 @@ def test_importing_the_commands_loads_neither_rich_nor_a_client_nor_the_engine()
     loaded = set(done.stdout.split())
     assert "onetake.cli.list_" in loaded
     assert loaded & {"rich", "openai", "httpx", "httpx2", "pydantic", "asyncio", "onetake.engine", "xllamacpp"} == set()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "--mode", "{}", "--", "x"),
+        ("run", "--keep", "{}", "--", "x"),
+        ("run", "--contract", "{}", "--", "x"),
+        ("run", "--repeats", "{}", "--", "x"),
+        ("run", "--report", "nowhere/{}", "--", "x"),
+        ("run", "--", "{}-no-such"),
+        ("show", "{}"),
+        ("{}",),
+    ],
+)
+def test_an_error_does_not_repeat_the_key_that_was_given_for_a_word(run, project, words):
+    key = "sk-proj-Zq9Zq9AAbbCCddEEffGGhhIIjjKKllMMnnOOpp"
+    code, out, err = run(*(word.format(key) for word in words))
+    assert (code, out) == (2, "")
+    assert err.startswith("onetake: ") and key[8:] not in err

@@ -104,8 +104,10 @@ def test_people_get_one_line_a_file_and_what_is_left_to_them(repository, run):
         ["to do by hand", ".gitlab-ci.yml"],
         ["to do by hand", "pyproject.toml"],
     ]
-    job = "\n".join(line.removeprefix("    ") for line in lines if line.startswith("    ")).removesuffix("\nonetake")
-    assert yaml.safe_load(job)["onetake"]["script"] == ["python -m pip install -e . onetake", "pytest"]
+    job = "\n".join(line.removeprefix("    ") for line in lines if line.startswith("    ")).removesuffix(
+        "\nonetake @ file:///path/to/onetake"
+    )
+    assert yaml.safe_load(job)["onetake"]["script"] == ["python -m pip install -e .", "pytest"]
 
 
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"], ids=["plain", "marked"])
@@ -452,7 +454,8 @@ def test_another_runner_of_hooks_is_left_to_people(repository, init, name):
 @pytest.mark.parametrize(
     ("files", "steps"),
     [
-        ({}, ["python -m pip install pytest onetake", "pytest"]),
+        ({}, ["python -m pip install pytest", "pytest"]),
+        ({"Pipfile": '[packages]\npytest = "*"\nonetake = "*"\n'}, ["python -m pip install pytest", "pytest"]),
         (
             {"requirements.txt": "openai\n", "requirements-dev.txt": "# x\npytest>=8\nonetake[httpx] ; a\n"},
             ["python -m pip install -r requirements-dev.txt -r requirements.txt", "pytest"],
@@ -463,11 +466,11 @@ def test_another_runner_of_hooks_is_left_to_people(repository, init, name):
         ),
         (
             {"pyproject.toml": '[project]\nname = "x"\n[dependency-groups]\ndev = ["pytest"]\n'},
-            ["python -m pip install --upgrade pip", "python -m pip install --group dev -e . onetake", "pytest"],
+            ["python -m pip install --upgrade pip", "python -m pip install --group dev -e .", "pytest"],
         ),
         ({"poetry.lock": ""}, ["python -m pip install poetry", "poetry install --all-extras", "poetry run pytest"]),
         ({"pdm.lock": ""}, ["python -m pip install pdm", "pdm install --group :all", "pdm run pytest"]),
-        ({"setup.py": ""}, ["python -m pip install -e . pytest onetake", "pytest"]),
+        ({"setup.py": ""}, ["python -m pip install -e . pytest", "pytest"]),
     ],
 )
 def test_the_workflow_installs_as_the_project_does_and_is_sealed(repository, init, files, steps):
@@ -505,12 +508,16 @@ def test_what_is_seen_of_a_project(repository, init, files, sdks, uses_pytest):
 @pytest.mark.parametrize(
     ("files", "name", "text"),
     [
-        ({"pyproject.toml": '[project]\nname = "x"\ndependencies = ["openai"]\n'}, "pyproject.toml", "onetake\n"),
-        ({"requirements.txt": "openai\n"}, "requirements.txt", "onetake\n"),
+        (
+            {"pyproject.toml": '[project]\nname = "x"\ndependencies = ["openai"]\n'},
+            "pyproject.toml",
+            "onetake @ file:///path/to/onetake\n",
+        ),
+        ({"requirements.txt": "openai\n"}, "requirements.txt", "/path/to/onetake\n"),
         (
             {"uv.lock": "", "pyproject.toml": '[project]\nname = "x"\ndependencies = ["openai"]\n'},
             "pyproject.toml",
-            "uv add --dev onetake\n",
+            "uv add --dev /path/to/onetake\n",
         ),
         ({"requirements.txt": "openai\nonetake\n"}, None, None),
     ],
@@ -520,6 +527,44 @@ def test_a_project_that_does_not_depend_on_onetake_is_told_so(repository, init, 
         put(repository / each, content)
     found = [(file["path"], file["text"]) for file in init()["files"] if file["action"] == "by_hand"]
     assert found == ([(name, text)] if name else [])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "onetake",
+        "onetake[pytest]>=0.1 ; python_version > '3'",
+        "onetake @ git+https://git.example/team/fork.git",
+        "git+https://me@git.example/team/onetake.git@v1",
+        "-e git+ssh://git@git.example/team/x.git#egg=onetake",
+        "-e ../onetake[pytest]",
+        "./vendor/onetake/",
+        "C:\\src\\onetake",
+        "wheels/onetake-0.1.0-py3-none-any.whl",
+        "onetake-0.1.0-py3-none-any.whl",
+    ],
+)
+def test_a_list_that_names_onetake_in_any_form_is_installed_alone(repository, init, line):
+    put(repository / "requirements.txt", f"openai\npytest\n{line}\n")
+    assert [file for file in init()["files"] if file["action"] == "by_hand"] == []
+    workflow = (repository / ".github/workflows/onetake.yml").read_text()
+    assert "- run: python -m pip install -r requirements.txt\n" in workflow
+    assert "Put onetake" not in workflow
+
+
+@pytest.mark.parametrize(
+    "line", ["onetaker", "./onetake-demo", "git+https://git.example/onetake/other.git", "# onetake"]
+)
+def test_another_package_is_not_taken_for_it(repository, init, run, line):
+    put(repository / "requirements.txt", f"openai\npytest\n{line}\n")
+    assert "requirements.txt: put onetake into your dev dependencies: as below, a path or a git URL" in run("init")[1]
+    workflow = (repository / ".github/workflows/onetake.yml").read_text()
+    assert "      # Put onetake into your dev dependencies, or into the next line, as a path or a git URL" in workflow
+    assert "- run: python -m pip install -r requirements.txt\n" in workflow
+
+
+def test_a_project_without_a_list_is_told_in_words_what_its_workflow_lacks(repository, run):
+    assert "onetake.yml: a workflow that runs the tests sealed; put onetake into your dev" in run("init")[1]
 
 
 def test_a_folder_that_is_not_there_is_a_wrong_usage(repository, run):

@@ -107,7 +107,7 @@ def test_the_programs_own_code_is_ours(program):
 @pytest.mark.parametrize(
     ("command", "asked", "again"),
     [
-        (["python", "a b.py"], {"cassette": "c d", "keep": ["length"]}, '--cassette "c d" --keep length -- python "a b.py"'),
+        (["python", "a b"], {"cassette": "c d", "keep": ["length"]}, '--cassette "c d" --keep length -- python "a b"'),
         (["app", "--api-key", "x"], {"cassette": None, "keep": ()}, "-- …"),
         (["app", "x" * 200], {}, "-- …"),
         (["app", "sk-proj-" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z"], {}, '-- app "[openai key 1]"'),

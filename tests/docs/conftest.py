@@ -47,8 +47,6 @@ _VARYING = (
     (re.compile(r"\blive: .*"), "live: COST"),
 )
 _KEY = re.compile(r"[0-9a-f]{16}")
-# Those that a reader does not have, and that take seconds to start.
-_WITHOUT = ("anyio", "asyncio", "hypothesispytest", "pytest_cov", "requests_mock", "rerunfailures", "respx", "timeout")
 
 
 @dataclass(frozen=True)
@@ -78,15 +76,15 @@ class Reader:
     Args:
         folder: Where the page's files go.
         provider: Stands in for OpenAI and Anthropic.
+        options: Of every pytest, to which those of a command come.
     """
 
-    def __init__(self, folder: Path, provider) -> None:
+    def __init__(self, folder: Path, provider, options: str) -> None:
         self.provider = provider
-        without = " ".join(f"-p no:{name}" for name in _WITHOUT)
         env = {
             "COLUMNS": "80",
             "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
-            "PYTEST_ADDOPTS": without,
+            "PYTEST_ADDOPTS": options,
             "PYTHONDONTWRITEBYTECODE": "1",
             "OPENAI_BASE_URL": f"{provider.url}/v1",
             "ANTHROPIC_BASE_URL": provider.url,
@@ -195,9 +193,9 @@ def commands(text: str) -> list[tuple[str, list[str]]]:
 
 
 @pytest.fixture
-def reader(tmp_path, provider):
+def reader(tmp_path, provider, quick):
     """A reader with a scripted provider, in a fresh folder."""
-    return Reader(tmp_path, provider)
+    return Reader(tmp_path, provider, quick)
 
 
 @pytest.fixture(scope="session")

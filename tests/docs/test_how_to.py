@@ -19,7 +19,6 @@ def pages():
             yield pytest.param(page, id=page.stem, marks=() if page.name in ALWAYS else pytest.mark.whole)
 
 
-
 @pytest.mark.slow
 @pytest.mark.timeout(600)  # a dozen processes, on a machine that may be busy
 @pytest.mark.parametrize("page", pages())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -15,3 +16,5 @@ def test_every_step_gives_what_the_page_shows(reader):
     reader.walk(PAGE)
     assert reader.provider.count == 0, "the page's own stand-in was passed by"
     assert len(reader.entries()) == 2
+    written = {Path(name).name for name in reader.project.files()}
+    assert set(re.findall(r"chat-gpt-5-mini-[0-9a-f]{16}\.json", PAGE.read_text(encoding="utf-8"))) <= written

@@ -115,8 +115,9 @@ class _Asking:
             return None
         policy = engine.policy
         if self._made is None or self._made[0] is not policy:  # a type's schema takes milliseconds
-            self._made = policy, as_contracts(
-                self._contract, root=policy.root, declared=policy.declared, prefix=policy.prefix
+            self._made = (
+                policy,
+                as_contracts(self._contract, root=policy.root, declared=policy.declared, prefix=policy.prefix),
             )
         return self._made[1]
 

@@ -74,7 +74,7 @@ def _told(error: BaseException) -> tuple[str, str, Exit]:
     """Return what is said of an error: its kind, the text, and the exit code."""
     match error:
         case OnetakeError():
-            return type(error).__name__.removesuffix("AsException"), str(error), code_of(error)
+            return error.kind, str(error), code_of(error)
         case RecursionError():
             return "FormatError", "an entry is nested too deep", Exit.DAMAGE
         case click.ClickException():
@@ -92,6 +92,9 @@ def _json_place(error: BaseException, asked: Mapping[str, bool], words: Sequence
 
 
 def _tell(kind: str, message: str, code: Exit, json_on_stderr: bool | None) -> None:
+    from onetake.scrub import shown  # what was wrongly given for a word may be a key
+
+    message = shown(message)
     click.echo(f"onetake: {one_line(message, _LONGEST_ERROR)}", err=True)
     if json_on_stderr is not None:
         with contextlib.suppress(OSError):  # nobody can be told that nothing can be told

@@ -31,6 +31,8 @@ SDKS = (
 _MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py")
 _RUNNERS = {"uv.lock": "uv", "poetry.lock": "poetry", "pdm.lock": "pdm"}
 _NAME = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
+_PLACE = re.compile(r"[^@;\s]*[/\\]|[^;\s]+\.whl\b")
+_EGG = re.compile(r"[#&]egg=([A-Za-z0-9._-]+)")
 _OLDEST = 11
 """The minor version of the oldest Python 3 that onetake runs on."""
 
@@ -103,7 +105,7 @@ def look(folder: Path, *, exactly: bool) -> Seen:
     project = _table(manifest, "project")
     requirements = tuple(sorted(path.name for path in root.glob("requirements*.txt") if _is_plain(path.name)))
     lines = [*_in_toml(manifest), *_in_toml(_toml(root / "Pipfile")), *_in_requirements(root, requirements)]
-    packages = frozenset(_normal(found[1]) for line in lines if (found := _NAME.match(line)))
+    packages = frozenset(_normal(name) for line in lines if (name := _package(line)))
     tests = next((name for name in ("tests", "test") if (root / name).is_dir()), "")
     return Seen(
         root=root,
@@ -163,6 +165,19 @@ def _in_requirements(root: Path, names: tuple[str, ...]) -> Iterator[str]:
         yield from (settings_files.read(path) or b"").decode("utf-8", "replace").splitlines()
     setup = (settings_files.read(root / "setup.cfg") or b"").decode("utf-8", "replace")
     yield from (line for line in setup.splitlines() if line[:1] in (" ", "\t"))
+    program = (settings_files.read(root / "setup.py") or b"").decode("utf-8", "replace")
+    yield from re.findall(r"[\"'](onetake\b[^\"'\n]*)[\"']", program)
+
+
+def _package(line: str) -> str:
+    """Return the package that a line asks for, by its name, a path or a URL; empty where it asks for none."""
+    line = re.sub(r"^(?:-e|--editable)[\s=]+", "", line.strip()).strip("\"'")
+    if _PLACE.match(line):
+        egg = _EGG.search(line)
+        last = re.split(r"[#?;\s\[]", line)[0].rstrip("/\\").replace("\\", "/").rpartition("/")[2]
+        line = egg[1] if egg else re.sub(r"-\d.*", "", last.partition("@")[0].removesuffix(".git"))
+    found = _NAME.match(line)
+    return found[1] if found else ""
 
 
 def _for_tests(table: dict[str, Any]) -> tuple[str, ...]:

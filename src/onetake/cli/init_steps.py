@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +29,21 @@ def plan(seen: Seen) -> list[Change]:
     Raises:
         UsageError: A file cannot be read, or is no TOML.
     """
-    return [_settings(seen), _ignored(seen), _attributes(seen), _hook(seen), *_ci(seen), *_dependency(seen)]
+    changes = [_settings(seen), _ignored(seen), _attributes(seen), _hook(seen), *_ci(seen), *_dependency(seen)]
+    return [_inside(change, seen) for change in changes]
+
+
+def _inside(change: Change, seen: Seen) -> Change:
+    """Leave to a person what a link would have written outside of the repository, or nowhere that is there yet."""
+    if change.after is None:
+        return change
+    if not Path(os.path.realpath(change.path)).is_relative_to(os.path.realpath(seen.top)):
+        why = "leads out of the repository through a link, so it is left alone: put this there, or into a file here"
+    elif any(each.is_symlink() and not each.exists() for each in (change.path, *change.path.parents)):
+        why = "is a link that leads nowhere, so it is left alone: put this into a file here"
+    else:
+        return change
+    return Change(change.path, BY_HAND, change.text, why)
 
 
 def _settings(seen: Seen) -> Change:
@@ -126,7 +141,10 @@ def _github(seen: Seen) -> Change:
             return Change(other, THERE, why="a workflow that runs the tests sealed")
         if _RUNS_TESTS.search(said) and not seen.below:
             return Change(other, BY_HAND, texts.sealed_env(), "runs the tests: this, at its top level, seals them")
-    return added(path, None, texts.workflow(seen), "a workflow that runs the tests sealed")
+    why = "a workflow that runs the tests sealed"
+    if not seen.packages:  # else the list of them is told of
+        why += f"; put onetake into your dev dependencies, or into its install line: {texts.FORMS}"
+    return added(path, None, texts.workflow(seen), why)
 
 
 def _by_hand_once(path: Path, text: str, why: str) -> Change:
@@ -147,10 +165,11 @@ def _dependency(seen: Seen) -> Iterator[Change]:
     """Yield what is to be done where the project's own list of packages lacks onetake, which CI installs from it."""
     if "onetake" in seen.packages or not seen.packages:
         return
+    why = f"put onetake into your dev dependencies: as below, {texts.FORMS} in the place of the path"
     command = texts.install_command(seen)
     if command:
-        yield Change(seen.root / "pyproject.toml", BY_HAND, f"{command}\n", "make onetake a dependency of the tests")
-        return
-    name = next((name for name in reversed(seen.requirements)), "pyproject.toml" if seen.is_package else "")
-    if name:
-        yield Change(seen.root / name, BY_HAND, "onetake\n", "make onetake a dependency of the tests")
+        yield Change(seen.root / "pyproject.toml", BY_HAND, f"{command}\n", why)
+    elif seen.requirements:
+        yield Change(seen.root / seen.requirements[-1], BY_HAND, f"{texts.PLACE}\n", why)
+    elif seen.is_package:
+        yield Change(seen.root / "pyproject.toml", BY_HAND, f"onetake @ file://{texts.PLACE}\n", why)

@@ -13,6 +13,12 @@ ATTRIBUTES = ("**/cassettes/**/*.json text eol=lf", "**/_raw/* -text")
 
 IGNORED = ".onetake/"
 
+PLACE = "/path/to/onetake"
+"""Stands for where a person has onetake from."""
+
+FORMS = "a path or a git URL that CI can reach"
+"""What a person puts in its place."""
+
 _IDS = {
     "openai": '"$.messages[*].tool_calls[*].id", "$.messages[*].tool_call_id"',
     "anthropic": '"$.messages[*].content[*].id", "$.messages[*].content[*].tool_use_id"',
@@ -108,6 +114,7 @@ def workflow(seen: Seen) -> str:
         "      - uses: actions/setup-python@v6",
         "        with:",
         f'          python-version: "{seen.python}"',
+        *(f"      {line}" for line in _remark(seen)),
         *(f"      - run: {line}" for line in _steps(seen)),
     ]
     return "\n".join(lines) + "\n"
@@ -124,6 +131,7 @@ def gitlab_job(seen: Seen) -> str:
         "    ONETAKE_MODE: none",
         "  script:",
         *([f"    - cd {_scalar(shlex.quote(seen.below))}"] if seen.below else []),
+        *(f"    {line}" for line in _remark(seen)),
         *(f"    - {line}" for line in _steps(seen)),
     ]
     return "\n".join(lines) + "\n"
@@ -137,11 +145,18 @@ def sealed_env() -> str:
 def install_command(seen: Seen) -> str:
     """Return the command that makes onetake a dependency of the project's tests; empty for a file to edit."""
     commands = {
-        "uv": "uv add --dev onetake",
-        "poetry": "poetry add --group dev onetake",
-        "pdm": "pdm add --dev --group dev onetake",
+        "uv": "uv add --dev",
+        "poetry": "poetry add --group dev",
+        "pdm": "pdm add --dev --group dev",
     }
-    return commands.get(seen.runner, "")
+    return f"{commands[seen.runner]} {PLACE}" if seen.runner in commands else ""
+
+
+def _remark(seen: Seen) -> list[str]:
+    """Return what a person has to do before CI can install onetake, as a comment."""
+    if "onetake" in seen.packages:
+        return []
+    return [f"# Put onetake into your dev dependencies, or into the next line, as {FORMS}."]
 
 
 def _steps(seen: Seen) -> list[str]:
@@ -158,7 +173,8 @@ def _with_pip(seen: Seen) -> list[str]:
     words += [word for name in seen.groups for word in ("--group", name)]
     if seen.is_package:
         words += ["-e", f'".[{",".join(seen.extras)}]"' if seen.extras else "."]
-    words += [name for name in ("pytest", "onetake") if name not in seen.packages]
+    if not words or "pytest" not in seen.packages:
+        words.append("pytest")
     upgraded = ["python -m pip install --upgrade pip"] if seen.groups else []  # --group is young
     return [*upgraded, f"python -m pip install {' '.join(words)}"]
 

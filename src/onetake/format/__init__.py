@@ -15,7 +15,7 @@ from onetake.format.bodies import fold_body, unfold_body
 from onetake.format.entryjson import LARGEST, parse_entry
 from onetake.format.fields import NEEDED, Fields
 from onetake.format.layout import print_tree
-from onetake.format.sidecar import REMEDY, Side, without_remedy
+from onetake.format.sidecar import REMEDY, Side
 from onetake.model import ContractRef, Cut, Entry, Headers, KeySpec, Request, Response, Violation, header
 
 FORMAT_VERSION = 1

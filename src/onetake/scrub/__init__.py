@@ -31,13 +31,19 @@ from onetake.scrub.shapes import (
 )
 from onetake.settings import ScrubRules
 
-__all__ = ["SCRUB", "Finding", "Scrubber", "Scrubbing", "scan"]
+__all__ = ["SCRUB", "Finding", "Scrubber", "Scrubbing", "scan", "shown"]
 
 SCRUB = "s1"
 """The version of the list and of the placeholders; stored in every entry.
 
 s1: the first.
 """
+
+
+def shown(text: str) -> str:
+    """Return a message as it may be printed where no project's rules are known: without what the list knows."""
+    return Scrubber().begin().text(text)
+
 
 _ORDINARY = 'Say "hello, World" 1234567890 times.\n'
 """A text without a secret, in which a pattern must not find nothing, nor all of it."""

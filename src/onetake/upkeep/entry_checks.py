@@ -10,7 +10,7 @@ from typing import Any
 from onetake import dialects, gate
 from onetake.dialects import Dialect
 from onetake.errors import FormatError, StoreError
-from onetake.format import without_remedy
+from onetake.format.sidecar import without_remedy
 from onetake.key import RECIPE, Keyer
 from onetake.model import Entry, Mode
 from onetake.printable import one_line

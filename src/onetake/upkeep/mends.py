@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from onetake import explain
-from onetake.format import REMEDY
+from onetake.format.sidecar import REMEDY
 from onetake.model import Entry, Mode
 
 RESTORE = REMEDY
