@@ -98,14 +98,18 @@ def test_a_child_records_only_under_contracts_that_travel_whole(cassette, contra
         assert onetake.Contract(**one).digest == contract.digest
 
 
-def test_an_environment_of_bytes_and_one_that_is_none_of_ours_are_carried(cassette):
+def test_an_environment_of_bytes_and_one_that_is_none_of_ours_are_carried(cassette, monkeypatch):
+    monkeypatch.setenv(starting.RUN, "1 folder")
     with onetake.use_cassette(cassette, mode="none"):
         carried = starting.carry({b"PYTHONPATH": b"mine", b"A": b"1"})
         assert starting.carry(None) is None  # the process's own says it already
         assert starting.carry(7) == 7  # the program's own mistake, to be told by what it is given to
     assert carried["PYTHONPATH"].split(os.pathsep) == [starting.HOOK, "mine"]
     assert carried[b"A"] == b"1"
-    assert starting.carry({"PYTHONPATH": starting.HOOK, starting.VARIABLE: "{}"}) == {"PYTHONPATH": ""}
+    assert starting.carry({"PYTHONPATH": starting.HOOK, starting.VARIABLE: "{}"}) == {
+        starting.RUN: "1 folder",
+        "PYTHONPATH": "",
+    }
 
 
 @pytest.mark.parametrize(

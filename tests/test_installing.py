@@ -78,7 +78,10 @@ A_CONTRACT, B_CONTRACT = (onetake.Contract({"type": "object"}, name=name) for na
 )
 def test_what_the_session_that_is_open_does_not_go_by_is_never_dropped(tmp_path, asked, shared):
     name = next(iter(asked))
-    with onetake.use_cassette(tmp_path / "c", mode="once"), pytest.raises(UsageError, match=f"by this program's {name}"):
+    with (
+        onetake.use_cassette(tmp_path / "c", mode="once"),
+        pytest.raises(UsageError, match=f"by this program's {name}"),
+    ):
         onetake.install("d", **asked)
     if shared[name] is not None:
         with onetake.use_cassette(tmp_path / "c", mode="once", **shared) as here:

@@ -117,3 +117,14 @@ def test_the_sessions_of_one_process_share_a_place_and_the_last_one_leaves_it(tm
     assert list((tmp_path / ".onetake" / "holding").iterdir())
     second.let_go()
     assert not (tmp_path / ".onetake" / "holding").exists()
+
+
+def test_of_two_runs_of_a_test_that_both_pass_the_answer_that_is_stored_first_stays_for_both(
+    elsewhere, tmp_path, provider
+):
+    with elsewhere("passed"), the_test(tmp_path) as here:
+        assert ask(provider) == "answer 2 to: one"
+        here.keep(alone=False)
+    (entry,) = (tmp_path / "c").glob("*.json")
+    assert "answer 2 to: one" in entry.read_text()
+    assert not list((tmp_path / ".onetake" / "pending").rglob("*.json"))

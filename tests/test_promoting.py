@@ -21,13 +21,13 @@ SPEC = KeySpec("k1", "s1", Keyer().spec())
 HEAD = (("content-type", "application/json"),)
 
 
-def make(text="q", said="old", ordinal=0):
+def make(text="q", said="old", ordinal=0, test="t"):
     """Return an entry; its answer is long enough for a sidecar where it is a stream."""
     request = Request("POST", "https://api.openai.com/v1/chat/completions", HEAD, b'{"text": "%s"}' % text.encode())
     response = Response(
         200, (("content-type", "text/event-stream"),), b'data: "%s"\n\ndata: [DONE]\n\n' % said.encode()
     )
-    return Entry("good", request, response, Keyer().key(request), ordinal, SPEC, provenance={"test": "t"})
+    return Entry("good", request, response, Keyer().key(request), ordinal, SPEC, provenance={"test": test})
 
 
 class Place:
@@ -82,7 +82,7 @@ def rerecord(place, cassette):
     cassette.put(make("a", "new"))
     cassette.add(make("b", "new", 1))
     cassette.add(make("c", "new"))
-    Cassette(DirectoryStore(place.folder, "c")).add(make("c", "others"))
+    Cassette(DirectoryStore(place.folder, "c")).add(make("c", "others", test="another"))
 
 
 OLD = {("a", 0): "old", ("b", 0): "old", ("c", 0): "others"}

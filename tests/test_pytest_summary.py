@@ -68,7 +68,8 @@ def test_a_pytest_inside_a_test_tells_its_sessions_to_its_own_run_alone(inner, t
                 ask("hi")
     """
     inner.write("within/test_within.py", scope.format(name="own"))
-    runs = "\n\ndef test_runs(tmp_path):\n    assert pytest.main(['within', '--rootdir=within', '-q', '-p', 'no:cacheprovider']) == 0\n"
+    start = "pytest.main(['within', '--rootdir=within', '-q', '-p', 'no:cacheprovider'])"
+    runs = f"\n\ndef test_runs():\n    assert {start} == 0\n"
     path = inner.write("test_outer.py", scope.format(name="outer"))
     path.write_text(path.read_text() + runs)
     report = tmp_path / "report.json"

@@ -163,6 +163,7 @@ def test_what_another_process_of_the_same_test_put_aside_is_never_taken_for_a_ch
     assert [len(run.session.recorded) for run in (mine, other)] == [1, 1]
     assert (len(mine.session.entries), provider.count) == (2, 2)
 
+
 def test_only_who_began_last_is_told_of_a_session_that_is_no_tests_own(opened, monkeypatch):
     outer, inner = [], []
     monkeypatch.setattr(endings, "listeners", [outer.append, inner.append])

@@ -61,7 +61,7 @@ class Account:
 
     @property
     def touched(self) -> set[Slot]:
-        """The entries that it asked for, whatever came of it, and those that it wrote; of children only what is kept."""
+        """The entries that it asked for, whatever came of it, and those that it wrote."""
         written = {(entry.key, entry.ordinal) for entry in self._engine.recorded}
         return {(key[:16], ordinal) for key, ordinal in set(self._engine.asked) | written}
 

@@ -128,7 +128,8 @@ def _mend(changes: list[_Change], table: str, *, owned: bool) -> str:
                 rules[setting].append(member)
     if unruled and all(map(_PROMPT.fullmatch, unruled)):
         end = "--record-mode=all replaces them" if owned else "a run of all tests names them"
-        return f"likely an edited prompt, whose old entries are unused now: {end}; if nobody edited it, every run asks anew"
+        likely = f"likely an edited prompt, whose old entries are unused now: {end}"
+        return f"{likely}; if nobody edited it, every run asks anew"
     if unruled:
         return (
             "if nobody changed that, it changes by itself, and every run asks anew:"

@@ -134,7 +134,12 @@ def sending(peer: Peer, data: Any, *, secure: bool = False, passed: tuple[str, s
 
 
 def is_model(url: str, traffic: Traffic) -> bool:
-    """Tell whether a URL is of a known host of models, or of one that the settings' `hosts` name."""
+    """Tell whether a URL is of a known host of models, or of one that the settings' `hosts` name.
+
+    Args:
+        url: Absolute URL.
+        traffic: What the settings say of hosts.
+    """
     return is_model_host(place_of(url)[0]) or traffic.names(url)
 
 

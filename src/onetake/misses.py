@@ -215,7 +215,13 @@ def _times(count: int) -> str:
 
 
 def candidate(entry: Entry, cassette: Cassette, played: set[tuple[str, int]]) -> Candidate | None:
-    """Return what a request may be compared with; None where an entry's key rules are damaged, so that it cannot be."""
+    """Return what a request may be compared with; None where an entry's key rules are damaged, so that it cannot be.
+
+    Args:
+        entry: It may have answered.
+        cassette: The entry's.
+        played: The entries that answered in this session, by key and ordinal.
+    """
     try:
         keyer, days = Keyer.from_spec(entry.key_spec.rules)
         return _candidate(entry, cassette, played, keyer.parts(entry.request, days))

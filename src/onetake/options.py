@@ -88,7 +88,7 @@ def policy_of(
     return Policy(
         mode=modes.resolve(options.mode, settings.mode, default),
         root=settings.root,
-        repeats=said("repeats", options.repeats, settings.repeats or _repeats_of(options)),
+        repeats=said("repeats", options.repeats, settings.repeats or _repeats_of(outside)),
         contracts=contracts,
         declared=settings.contracts,
         keep=said("keep", options.keep, settings.keep),
@@ -110,7 +110,7 @@ def policy_of(
     )
 
 
-def _repeats_of(options: Options) -> Repeats:
+def _repeats_of(options: FromOutside) -> Repeats:
     """Return how repeats count where nobody says anything: a program asks in an order that is nobody's to know."""
     return Repeats.SAME if options.is_program else Repeats.SEQUENCE
 

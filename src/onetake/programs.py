@@ -237,8 +237,8 @@ class Ending:
 
 
 _UNJOINED = (
-    "no Python process joined the session, so nothing was {}: the command is no Python, or it starts one with -S, or with"
-    " an environment of its own"
+    "no Python process joined the session, so nothing was {}: the command is no Python, or it starts one with -S, or"
+    " with an environment of its own"
 )
 _WORDS = {
     "recorded": ("recorded", "recorded"),

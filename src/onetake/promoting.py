@@ -176,7 +176,7 @@ def _write(entry: Entry, step: Step, store: Store, before: list[_Before]) -> boo
     if there == dump_entry(entry)[0]:
         return True
     if not step.over and there is not None:
-        return _is_of_same_test(there, entry)
+        return _is_of_same_test(there, entry, store)
     before.append(_Before(entry, there))
     return write(store, entry, step.side, over=step.over)
 
@@ -189,10 +189,10 @@ def _there(store: Store, entry: Entry) -> bytes | None:
         return b""
 
 
-def _is_of_same_test(there: bytes, entry: Entry) -> bool:
+def _is_of_same_test(there: bytes, entry: Entry, store: Store) -> bool:
     try:
-        stored = load_entry(there, {}.get)
-    except FormatError:
+        stored = load_entry(there, store.get_side)
+    except (FormatError, StoreError):
         return False
     return bool(stored.provenance.get("test")) and stored.provenance.get("test") == entry.provenance.get("test")
 

@@ -102,9 +102,8 @@ def lines(config: pytest.Config) -> list[str]:
     words = sorted({word for named in tests.values() for word in named})
     if not words:
         return []
-    return [
-        f"vcr marker or vcr_config: {', '.join(words)}: without meaning for onetake, passed over in {counted(len(tests), 'test')}"
-    ]
+    said = f"vcr marker or vcr_config: {', '.join(words)}: without meaning for onetake"
+    return [f"{said}, passed over in {counted(len(tests), 'test')}"]
 
 
 def _said_in_vcrpys_words(node: pytest.Item | pytest.Collector) -> dict[str, Any]:

@@ -319,7 +319,7 @@ def test_what_is_in_the_way_is_named(repository, run):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a right of their own there")
 def test_a_link_stays_a_link_and_permissions_stay(repository, init):
-    real = put(repository.parent / "shared-ignore", "a\n")
+    real = put(repository / "shared-ignore", "a\n")
     real.chmod(0o640)
     (repository / ".gitignore").symlink_to(real)
     init()
@@ -331,12 +331,13 @@ def test_a_link_stays_a_link_and_permissions_stay(repository, init):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a right of their own there")
 def test_what_fails_half_way_is_named_and_the_next_run_does_the_rest(repository, init, run):
-    (repository / ".github").symlink_to(".github")
+    in_the_way = repository / f".github/workflows/.onetake.yml.onetake-{os.getpid()}"
+    in_the_way.mkdir(parents=True)
     code, out, err = run("init")
     assert (code, out) == (2, "")
     assert err.startswith(f"onetake: {repository / '.github/workflows/onetake.yml'}: cannot be written: ")
     assert sorted(contents(repository)) == [name for name in FRESH if name != ".github/workflows/onetake.yml"]
-    (repository / ".github").unlink()
+    in_the_way.rmdir()
     assert set(actions(init()).values()) == {"already_there", "created"}
     assert sorted(contents(repository)) == FRESH
 
@@ -552,9 +553,7 @@ def test_a_list_that_names_onetake_in_any_form_is_installed_alone(repository, in
     assert "Put onetake" not in workflow
 
 
-@pytest.mark.parametrize(
-    "line", ["onetaker", "./onetake-demo", "git+https://git.example/onetake/other.git", "# onetake"]
-)
+@pytest.mark.parametrize("line", ["onetaker", "./onetake-demo", "git+https://git.example/onetake/x.git", "# onetake"])
 def test_another_package_is_not_taken_for_it(repository, init, run, line):
     put(repository / "requirements.txt", f"openai\npytest\n{line}\n")
     assert "requirements.txt: put onetake into your dev dependencies: as below, a path or a git URL" in run("init")[1]
@@ -583,3 +582,19 @@ def test_two_at_a_time_leave_whole_files(repository):
     assert all(not said or b"run `onetake init` again" in said for said, _ in ended)
     assert (repository / ".gitignore").read_text() == "a\n.onetake/\n"
     assert sorted(contents(repository)) == FRESH
+
+
+def test_a_link_that_leads_nowhere_or_out_of_the_repository_is_left_alone(repository, init, tmp_path):
+    outside = put(tmp_path / "outside" / "ignore", "mine\n")
+    (repository / ".gitignore").symlink_to(outside)
+    (repository / ".gitattributes").symlink_to(tmp_path / "nonexistent" / "x")
+    (repository / "onetake.toml").symlink_to("missing.toml")
+    (repository / ".github").symlink_to(outside.parent)
+    document = init()
+    by_hand = {Path(file["path"]).name: file["why"] for file in document["files"] if file["action"] == "by_hand"}
+    assert set(by_hand) == {".gitignore", ".gitattributes", "onetake.toml", "onetake.yml"}
+    assert "leads nowhere" in by_hand["onetake.toml"]
+    assert all("out of the repository" in by_hand[name] for name in by_hand.keys() - {"onetake.toml"})
+    assert [path.name for path in (tmp_path / "outside").rglob("*")] == ["ignore"]
+    assert outside.read_bytes() == b"mine\n"
+    assert not (tmp_path / "nonexistent").exists() and not (repository / "missing.toml").exists()
