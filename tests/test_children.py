@@ -99,7 +99,7 @@ def test_a_child_records_only_under_contracts_that_travel_whole(cassette, contra
 
 
 def test_an_environment_of_bytes_and_one_that_is_none_of_ours_are_carried(cassette, monkeypatch):
-    monkeypatch.setenv(starting.RUN, "1 folder")
+    monkeypatch.setenv(starting.RUN, f"{os.getpid()} folder")
     with onetake.use_cassette(cassette, mode="none"):
         carried = starting.carry({b"PYTHONPATH": b"mine", b"A": b"1"})
         assert starting.carry(None) is None  # the process's own says it already
@@ -107,7 +107,7 @@ def test_an_environment_of_bytes_and_one_that_is_none_of_ours_are_carried(casset
     assert carried["PYTHONPATH"].split(os.pathsep) == [starting.HOOK, "mine"]
     assert carried[b"A"] == b"1"
     assert starting.carry({"PYTHONPATH": starting.HOOK, starting.VARIABLE: "{}"}) == {
-        starting.RUN: "1 folder",
+        starting.RUN: f"{os.getpid()} folder",
         "PYTHONPATH": "",
     }
 

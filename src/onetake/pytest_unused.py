@@ -33,7 +33,8 @@ class Facts:
         partly: Those of which some tests are not known: skipped as a whole, or broken.
         spared: The folders of cassettes whose tests did not run to their end: skipped, expected to fail, left out.
         fixtures: The names of the fixtures that those tests use.
-        functions: The test functions that were collected, left out or not: `<module>::<Class>.<name>`.
+        functions: The tests that were collected, left out or not: `<module>==<Class>.<name[parameters]>`; and their
+            functions: `<module>::<Class>.<name>`.
         count: How many tests were collected, and not left out.
         healthy: False where the process ended otherwise than well.
     """
@@ -173,9 +174,11 @@ def _is_held(folder: Path, facts: Facts) -> bool:
 
 
 def _is_collected(test: str, module: str, facts: Facts) -> bool:
-    """Tell whether the function of a test was collected, if with other parameters."""
-    function = ".".join(test.split("[")[0].split("::")[1:])
-    return f"{module}::{function}" in facts.functions
+    """Tell whether the function of a test was collected, but with other parameters only."""
+    own, bracket, parameters = test.partition("::")[2].partition("[")
+    function = own.replace("::", ".")
+    itself = f"{module}=={function}{bracket}{parameters}"
+    return f"{module}::{function}" in facts.functions and itself not in facts.functions
 
 
 def _module(folder: Path) -> str:

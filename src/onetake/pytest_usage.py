@@ -93,7 +93,8 @@ class UsageWatch:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Note which tests there are, before anyone leaves some of them out."""
         self._items = list(items)
-        self._facts.functions.update(map(_function_of, items))
+        for item in items:
+            self._facts.functions |= _names_of(item)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -216,9 +217,10 @@ class UsageWatch:
         return ""
 
 
-def _function_of(item: pytest.Item) -> str:
+def _names_of(item: pytest.Item) -> set[str]:
     names = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
-    return f"{os.path.realpath(item.path)}::{'.'.join([*names, getattr(item, 'originalname', None) or item.name])}"
+    module, function = os.path.realpath(item.path), getattr(item, "originalname", None) or item.name
+    return {f"{module}::{'.'.join([*names, function])}", f"{module}=={'.'.join([*names, item.name])}"}
 
 
 def _run(root: Path, why: str, cassettes: dict[str, CassetteUsage]) -> UsageRun:
