@@ -11,7 +11,7 @@ from typing import Any
 
 from bench import imports, keys, recording, replay
 from bench.table import machine, markdown
-from onetake.scopes import set_start
+from onetake.settings_start import set_start
 
 PARTS = ("replay", "key", "import", "recording")
 

@@ -81,7 +81,7 @@ def test_an_edited_request_is_unreadable_and_never_replayed(direct):
     for mode in ("none", "once", "new_episodes"):
         with pytest.raises(UnreadableEntry, match="no longer gives the stored key") as caught:
             direct(recording.store, mode).ask("list three colours")
-        assert "restore the file from version control" in str(caught.value)
+        assert "restore it from version control" in str(caught.value)
     assert direct(recording.store, "all").call("list three colours", "new") == "new"
 
 

@@ -73,10 +73,12 @@ def test_every_distribution_records_what_each_test_asks_once(project, provider, 
     assert len({name.rpartition("/")[0] for name in own}) == 8
     fixtures = [name for name in project.files("cassettes") if "~fixture" in name]
     shared = project.files("shared")
-    assert len(own) + len(fixtures) + len(shared) == provider.count, "one entry for each live call"
-    if how != "each":
-        assert len(own) == len(set(texts)) == 8
-        assert len(fixtures) == 2
+    entries = len(own) + len(fixtures) + len(shared)
+    assert len(own) == len(set(texts)) == 8
+    if how == "each":  # two runs of one test at once: both pay, and the answer that is stored first stays
+        assert 8 + len(fixtures) + 5 <= entries <= provider.count
+    else:
+        assert (len(fixtures), entries) == (2, provider.count), "one entry for each live call"
     assert [name for name in project.files(".onetake") if "/pending/" in name or "/making/" in name] == []
     asked = provider.count
     done = project.pytest(*(arguments if how == "load" else ("-q", "-n", "0")))
@@ -111,6 +113,7 @@ def test_a_worker_that_crashes_loses_no_entry_and_what_it_was_at_answers_next_ti
     assert (provider.count, len(project.files("cassettes"))) == (6, 6)
 
 
+@pytest.mark.whole
 @pytest.mark.slow
 def test_retries_and_a_failing_sharer_under_two_workers(project, provider):
     project.env["PYTEST_ADDOPTS"] = QUICK.replace(" -p no:rerunfailures", "")

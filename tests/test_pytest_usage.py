@@ -115,7 +115,7 @@ def test_br_155_what_was_not_played_now_may_be_needed(says):
     "workers",
     [
         "--dist=load",
-        "--dist=each --tx=2*popen",
+        pytest.param("--dist=each --tx=2*popen", marks=pytest.mark.whole),
         pytest.param("--dist=loadscope", marks=pytest.mark.whole),
         pytest.param("--dist=loadfile", marks=pytest.mark.whole),
         pytest.param("--dist=loadgroup", marks=pytest.mark.whole),

@@ -41,7 +41,7 @@ def declared() -> list[str]:
         part = next((part for part in PARTS if part.split(".")[0] == field.name), None)
         if part is not None:
             found += [part + inner.name for inner in dataclasses.fields(PARTS[part]) if inner.name != "name"]
-        elif field.name != "root":
+        elif field.name not in ("root", "prefix"):
             found.append(field.name)
     return found
 

@@ -35,7 +35,7 @@ class OnetakeError(BaseException):
     exit_code = 1
 
     @property
-    def kind(self) -> str:
+    def class_name(self) -> str:
         """The name of its class, as reports and `--json` have it: that of a twin is the plain one's."""
         return type(self).__name__.removesuffix("AsException")
 

@@ -176,7 +176,12 @@ def _plain_refusals(ledger: Ledger) -> Iterator[dict[str, Any]]:
     unexpected = {id(refusal) for refusal in ledger.open}
     for refusal in ledger.all:
         expected = id(refusal) not in unexpected
-        yield {"class": refusal.kind, "text": str(refusal), "expected": expected, "recordable": refusal.recordable}
+        yield {
+            "class": refusal.class_name,
+            "text": str(refusal),
+            "expected": expected,
+            "recordable": refusal.recordable,
+        }
 
 
 def _remarks(run: SessionRun) -> Iterator[str]:

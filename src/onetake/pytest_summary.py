@@ -90,7 +90,7 @@ class Results:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Fail a run in which a call came after its test had been reported: no test is left that could fail."""
         for test in session.config.stash.get(told, ()):
-            self.late += [{"test": test.name, "class": one.kind, "text": str(one)} for one in test.late]
+            self.late += [{"test": test.name, "class": one.class_name, "text": str(one)} for one in test.late]
         if hasattr(session.config, "workeroutput"):
             session.config.workeroutput[_LATE] = self.late
         if self.late:

@@ -347,7 +347,7 @@ def _beside(project: Project, folder: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["recording", "cassetter"])
+@pytest.mark.parametrize("name", ["recording", pytest.param("cassetter", marks=pytest.mark.whole)])
 def test_another_plugins_record_mode_is_read_and_none_is_added(project, provider, tmp_path, name):
     other = tmp_path / "other"
     other.mkdir()

@@ -1,4 +1,4 @@
-"""A suite over three providers, of 300 tests in the whole sweep and of 60 otherwise: recorded, replayed by workers, recorded again in part, broken, mended.
+"""A suite over three providers (of 300 tests in the whole sweep, else of 60): recorded, replayed, broken, mended.
 
 What a person reads of each break is taken at its word: the command that a message names is run, and it mends.
 """
@@ -15,7 +15,7 @@ import pytest
 from onetake.testing.project import Project
 from onetake.testing.provider import Provider, ollama_message
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.whole]
 
 MANY = 5 if os.environ.get("ONETAKE_SWEEP") == "whole" else 1
 TESTS = 60 * MANY
@@ -280,7 +280,7 @@ BROKEN = {
         (
             "unreadable entry: cassettes/test_ollama/TestPlain.test_says[5]/",
             "merge conflict markers (line 4)",
-            "or restore the file from version control",
+            "or restore it from version control",
         ),
     ),
 }

@@ -74,7 +74,7 @@ def _told(error: BaseException) -> tuple[str, str, Exit]:
     """Return what is said of an error: its kind, the text, and the exit code."""
     match error:
         case OnetakeError():
-            return error.kind, str(error), code_of(error)
+            return error.class_name, str(error), code_of(error)
         case RecursionError():
             return "FormatError", "an entry is nested too deep", Exit.DAMAGE
         case click.ClickException():
