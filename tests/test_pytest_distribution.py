@@ -46,8 +46,7 @@ def test_shared(n, wide):
 """
 
 
-OTHERS = ("loadscope", "loadfile", "loadgroup", "worksteal")
-"""All but the default and the one in which each worker runs each test."""
+OTHERS = ("loadscope", "loadfile", "loadgroup", "worksteal", "each")
 
 
 @pytest.fixture
@@ -57,7 +56,7 @@ def project(tmp_path, provider):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["load", *(pytest.param(how, marks=pytest.mark.whole) for how in OTHERS), "each"])
+@pytest.mark.parametrize("how", ["load", *(pytest.param(how, marks=pytest.mark.whole) for how in OTHERS)])
 def test_every_distribution_records_what_each_test_asks_once(project, provider, how):
     project.write({"conftest.py": CONFTEST, "test_a.py": TESTS, "test_b.py": TESTS.replace("n {n}", "m {n}")})
     arguments = ("-q", f"--dist={how}", *(("--tx=2*popen",) if how == "each" else ("-n", "2")))
@@ -100,6 +99,7 @@ def test_it(n):
 """
 
 
+@pytest.mark.whole
 @pytest.mark.slow
 def test_a_worker_that_crashes_loses_no_entry_and_what_it_was_at_answers_next_time(project, provider):
     project.write({"test_it.py": CRASHING})

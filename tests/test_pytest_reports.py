@@ -616,7 +616,7 @@ def test_fails(cassette):
 """
 
 
-@pytest.mark.parametrize("workers", ["alone", "xdist"])
+@pytest.mark.parametrize("workers", ["alone", pytest.param("xdist", marks=pytest.mark.whole)])
 def test_a_run_says_what_it_recorded_and_what_a_passing_test_hides(inner, provider, workers):
     provider.script(lambda request: openai_chat("so far", finish="length" if b"cut" in request.body else "stop"))
     inner.write("test_it.py", SUMMED)

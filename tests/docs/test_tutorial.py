@@ -10,6 +10,7 @@ import pytest
 PAGE = Path(__file__).parents[2] / "docs/tutorial/first-cassette.md"
 
 
+@pytest.mark.whole
 @pytest.mark.slow
 @pytest.mark.timeout(600)  # a dozen processes, on a machine that may be busy
 def test_every_step_gives_what_the_page_shows(reader):
