@@ -123,18 +123,23 @@ def _unlock(descriptor: int, file: Path) -> None:
         file.parent.rmdir()
 
 
+def _locked(descriptor: int) -> bool:
+    """Lock an open file without waiting; False where another holds it. On any other error it is closed."""
+    try:
+        _grasp(descriptor)
+    except OSError as error:
+        if error.errno in _BUSY:
+            return False
+        os.close(descriptor)
+        raise
+    return True
+
+
 if sys.platform == "win32":
     import msvcrt
 
-    def _locked(descriptor: int) -> bool:
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except OSError as error:
-            if error.errno in _BUSY:
-                return False
-            os.close(descriptor)
-            raise
-        return True
+    def _grasp(descriptor: int) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
 
     def _released(descriptor: int) -> None:
         os.lseek(descriptor, 0, os.SEEK_SET)
@@ -143,15 +148,8 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _locked(descriptor: int) -> bool:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno in _BUSY:
-                return False
-            os.close(descriptor)
-            raise
-        return True
+    def _grasp(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def _released(descriptor: int) -> None:
         # A child that was forked meanwhile shares the descriptor: closing ours alone would leave it locked.
