@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import socket
-import sys
 from functools import reduce
 
 import pytest
@@ -78,7 +78,7 @@ def unhook(monkeypatch):
     def give_back(module):
         for place in _PLACES[module]:
             *owners, name = place.split(".")
-            owner = reduce(getattr, owners, sys.modules[module])
+            owner = reduce(getattr, owners, importlib.import_module(module))
             hook = vars(owner)[name]
             assert _is_ours(hook) and not _is_ours(hook.__wrapped__), place
             monkeypatch.setattr(owner, name, hook.__wrapped__)
