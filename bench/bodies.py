@@ -70,12 +70,13 @@ def write_entries(folder: Path, entries: int, size: int, shape: str = "long") ->
     """Write a cassette as recording would, without its fsyncs."""
     folder.mkdir(parents=True)
     for number in range(entries):
-        entry = _entry(Request("POST", URL, REQUEST_HEADERS, sent(number, size, shape)))
+        entry = entry_of(Request("POST", URL, REQUEST_HEADERS, sent(number, size, shape)))
         data, _ = dump_entry(entry)
         (folder / entry_name(entry.key, 0, "chat-gpt-4.1-mini")).write_bytes(data)
 
 
-def _entry(request: Request) -> Entry:
+def entry_of(request: Request) -> Entry:
+    """Make the entry of a request that was answered with `answered`."""
     return Entry(
         verdict="good",
         request=request,

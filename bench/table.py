@@ -13,7 +13,8 @@ NOT_MEASURED = "n/a"
 
 def markdown(part: str, rows: Sequence[dict[str, Any]]) -> str:
     """Return the tables of one part, each under its heading."""
-    return {"replay": _replay, "key": _key, "import": _import, "recording": _recording}[part](rows) + "\n"
+    tables = {"replay": _replay, "key": _key, "import": _import, "recording": _recording, "upkeep": _upkeep}
+    return tables[part](rows) + "\n"
 
 
 def machine() -> dict[str, str]:
@@ -67,6 +68,11 @@ def _recording(rows: Sequence[dict[str, Any]]) -> str:
     ]
     head = ["until", "live, µs", "recording adds without a disk, ms", "with fsync, ms"]
     return "### Recording a call on loopback\n\n" + _table(head, cells)
+
+
+def _upkeep(rows: Sequence[dict[str, Any]]) -> str:
+    cells = [[f"`onetake {row['command']}`", f"{row['entries']:,}", row["seconds"]] for row in rows]
+    return "### Going through all entries\n\n" + _table(["command", "entries", "s"], cells)
 
 
 def _table(head: Sequence[Any], rows: Sequence[Sequence[Any]]) -> str:

@@ -35,6 +35,7 @@ hosts = ["127.0.0.1:8000"]
 ignore = ["localhost:9999"]
 quiet = ["telemetry.example.com"]
 max_age = { days = 90, then = "fail" }
+probe_after = 30
 
 [key]
 ignore = ["$.metadata.trace_id"]
@@ -91,6 +92,7 @@ def test_every_setting_is_read_from_either_file(tmp_path, name, text):
         ignore=("localhost:9999",),
         quiet=("telemetry.example.com",),
         max_age=MaxAge(90, "fail"),
+        probe_after=30,
         key=KeyRules(
             ignore=("$.metadata.trace_id",),
             ids=("$.messages[*].tool_calls[*].id",),
@@ -142,6 +144,7 @@ def test_without_any_the_folder_is_the_root(tmp_path, monkeypatch, start):
         ("[key]\nignor = []", "onetake.toml: key knows no 'ignor'; did you mean 'ignore'?"),
         ("[scrub]\nkeep-headers = []", "onetake.toml: scrub knows no 'keep-headers'; did you mean 'keep_headers'?"),
         ("[contracts.x]\nschema = 'x'\nversion = 1", "contracts.x knows no 'version'; did you mean 'schema_version'?"),
+        ("probe_after = 0", "probe_after: must be a number of days, more than 0, not 0"),
         ("max_age = { day = 1 }", "max_age knows no 'day'; did you mean 'days'?"),
         ("max_age = { then = 'warn' }", "max_age lacks 'days': { days = …, then = … }"),
         ("[[key.replace]]\npattern = 'x'\nto = 'y'", "key.replace[0] knows no 'to'; it may be 'pattern' or 'with'"),
@@ -186,7 +189,6 @@ def test_what_is_wrong_is_named_with_file_table_and_what_would_be_right(tmp_path
 RESERVED = {
     "match": ('match = "legacy"', "onetake.toml: match: all but 'whole' comes with `onetake import`"),
     "legacy_differing": ("legacy_differing = 388", "legacy_differing: comes with `onetake import`"),
-    "probe_after": ("probe_after = 30", "probe_after: comes with `onetake status`"),
     "label_paths": (
         '[contracts.x]\nschema = "x"\nlabel_paths = ["$.label"]',
         "contracts.x.label_paths: comes with `onetake probe`",

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
 SRC = ROOT / "src" / "onetake"
 PARTS = {"max_age.": MaxAge, "key.": KeyRules, "contracts.NAME.": ContractSettings, "scrub.": ScrubRules}
-RESERVED = {"match", "legacy_differing", "probe_after", "label_paths"}
+RESERVED = {"match", "legacy_differing", "label_paths"}
 """Names whose values come with later commands; `match` has one value already."""
 
 
@@ -93,6 +93,7 @@ def test_the_defaults_are_those_of_the_code(tmp_path):
         "text": '"text"',
         "warn": '"warn"',
         1: "1",
+        None: '"schemas/NAME.json"',
     }
     for name in ("keep", "hosts", "ignore", "quiet", "on_reject", "refusals", "match"):
         assert told[name] == [words[getattr(default, name)]]

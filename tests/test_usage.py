@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from onetake.usage import CassetteUsage, UsageRun, Used, used_of, write_run
+from onetake.usage import CassetteUsage, UsageRun, Used, ledgers_in, read_run, used_of, write_run
 
 A, B, C = (("a" * 16, 0), ("b" * 16, 0), ("c" * 16, 3))
 AT = "2026-11-30T10:00:00Z"
@@ -16,10 +16,11 @@ def run_of(used=()):
     return UsageRun(AT, cassettes={"tape": CassetteUsage(frozenset(used))})
 
 
-def test_what_is_written_is_plain_and_git_does_not_see_it(tmp_path):
+def test_what_is_written_is_read_again_and_git_does_not_see_it(tmp_path):
     cassettes = {"b/ü": CassetteUsage(frozenset({A, C}), frozenset({B})), "a": CassetteUsage(known=False)}
     run = UsageRun(AT, "c0ffee", True, "not all tests passed", cassettes)
     path = write_run(tmp_path, run)
+    assert read_run(path) == run
     assert json.loads(path.read_bytes()) == {
         "onetake_usage": 1,
         "at": AT,
@@ -34,7 +35,31 @@ def test_what_is_written_is_plain_and_git_does_not_see_it(tmp_path):
 
 def test_old_runs_go(tmp_path):
     written = [write_run(tmp_path, run_of(used=[A])) for _ in range(33)]
+    assert ledgers_in(tmp_path) == written[:2:-1]
     assert sorted(written[-30:]) == sorted((tmp_path / ".onetake" / "usage").iterdir())
+
+
+DAMAGED = [
+    b"",
+    b"[]",
+    b"{",
+    b"\xff",
+    b'{"onetake_usage": 2, "at": "x", "cassettes": {}}',
+    b'{"onetake_usage": 1, "cassettes": {}}',
+    b'{"onetake_usage": 1, "at": "x", "cassettes": {"a": {"used": [["a"]]}}}',
+    b"[" * 100_000,
+]
+
+
+@pytest.mark.parametrize("data", DAMAGED)
+def test_a_ledger_that_is_damaged_or_of_another_version_says_nothing(tmp_path, data):
+    (tmp_path / "a.json").write_bytes(data)
+    assert read_run(tmp_path / "a.json") is None
+    assert read_run(tmp_path / "none.json") is None
+
+
+def test_what_counts_is_whole_and_green():
+    assert (run_of().counts, UsageRun(AT, why="a worker crashed").counts) == (True, False)
 
 
 def test_a_ledger_that_is_not_written_leaves_nothing_behind(tmp_path):

@@ -15,7 +15,7 @@ from onetake.decide import Action, Found, decide, reads_nothing
 from onetake.errors import ContractError, FormatError, NotStored, Refusal, StoreError
 from onetake.keeping import Keeper
 from onetake.ledger import Ledger, is_soft
-from onetake.lookup import Lookup
+from onetake.lookup import Looked, Lookup
 from onetake.model import Entry, Repeats, Request, Response
 from onetake.printable import one_line
 from onetake.steps import Asked, Flow, Judged, Live, Policy, Replay, Wait
@@ -34,6 +34,7 @@ class Engine:
         being_made: Tells whether the cassette is being made, at the moment of asking.
         on_record: Called before each write into the cassette.
         elsewhere: Given a key, names other cassettes that hold it.
+        on_miss: Called with what was found for a request that is refused, and the refusal.
 
     Raises:
         UsageError: A file that a contract watches is not there.
@@ -49,6 +50,7 @@ class Engine:
         being_made: Callable[[], bool],
         on_record: Callable[[], None],
         elsewhere: Callable[[str], list[str]],
+        on_miss: Callable[[Looked, Refusal], None] = lambda *_: None,
     ) -> None:
         self.policy = policy
         self._reads_nothing = reads_nothing(policy.mode)
@@ -66,6 +68,7 @@ class Engine:
         self.rivals: set[str] = set()
         """Other tools that answer for a client and were started within this session."""
         self._being_made = being_made
+        self._on_miss = on_miss
         self._lookup = Lookup(policy, cassette)
         self._misses = misses.Misses(policy, cassette, elsewhere)
         self._keeper = Keeper(policy, cassette, rejects, ledger, self._turn, on_record)
@@ -231,7 +234,9 @@ class Engine:
                 self._resume(asked, looked.entry)
             return Replay(looked.entry)
         if action is Action.REFUSE:
-            raise self.refuse(self._misses.refused(looked, self._lookup.why(looked), set(self.played)))
+            refusal = self._misses.refused(looked, self._lookup.why(looked), set(self.played))
+            self._on_miss(looked, refusal)
+            raise self.refuse(refusal)
         return Live(asked, action, ordinal, flow, client, self.policy.repeats is Repeats.SAME)
 
     def _resume(self, asked: Asked, entry: Entry) -> None:

@@ -39,6 +39,7 @@ class Candidate:
         recorded_at: RFC 3339, empty where unknown.
         commit: Empty where unknown.
         test: The test that recorded it, empty where unknown.
+        is_outdated: True where today's key rules give it the key of what is asked, and its own gave it another.
     """
 
     parts: Mapping[str, Any]
@@ -48,6 +49,7 @@ class Candidate:
     recorded_at: str
     commit: str
     test: str
+    is_outdated: bool = False
 
 
 def asked_line(request: Request, model: str | None) -> str:
@@ -79,9 +81,9 @@ def nearest(
         played ones the last. None without candidates.
     """
 
-    def rank(candidate: Candidate) -> tuple[float, bool, int]:
+    def rank(candidate: Candidate) -> tuple[bool, float, bool, int]:
         ordinal = -candidate.ordinal if candidate.played else candidate.ordinal
-        return distance(asked_parts, candidate.parts), candidate.played, ordinal
+        return not candidate.is_outdated, distance(asked_parts, candidate.parts), candidate.played, ordinal
 
     found = min(islice(candidates, _CANDIDATES), key=rank, default=None)
     return None if found is None else (found, differences(asked_parts, found.parts, _DIFFERENCES))
@@ -100,6 +102,8 @@ def describe(candidate: Candidate, differences: Sequence[Difference], prefix: st
     """
     state = "already played" if candidate.played else "not played yet"
     head = [f"{one_line(candidate.place)} ({state})", *_origin(candidate)]
+    if candidate.is_outdated:
+        return "\n".join([*head, "it is this request under today's key rules: `onetake rekey` gives it this key"])
     if not differences:
         return "\n".join([*head, "the request is the same"])
     hints = _hints(candidate, differences, prefix)

@@ -20,7 +20,7 @@ class Making:
     def __init__(self, root: Path, folder: Path, *, was_empty: bool) -> None:
         self._root = root
         # A file of its own in the cassette's folder there: one cassette may lie inside another.
-        self._marker = aside(root, "making", folder) / "begun"
+        self._marker = _marker(root, folder)
         self._was_empty = was_empty
         self._marked = False
         self.begun = was_empty or self._marker.is_file()
@@ -51,3 +51,17 @@ class Making:
         """Note that it is made."""
         if self.begun:
             self._marker.unlink(missing_ok=True)
+
+
+def is_being_made(root: Path, folder: Path) -> bool:
+    """Tell whether a cassette is being made, or whether the run that made it was killed.
+
+    Args:
+        root: The settings' folder.
+        folder: The cassette's.
+    """
+    return _marker(root, folder).is_file()
+
+
+def _marker(root: Path, folder: Path) -> Path:
+    return aside(root, "making", folder) / "begun"

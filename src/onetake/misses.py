@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from onetake import dialects, explain, modes
@@ -148,8 +149,22 @@ class Misses:
 
     def _nearest(self, asked: Asked, played: set[tuple[str, int]]) -> str:
         parts = self._policy.keyer.parts(asked.scrubbed, asked.days)
-        found = explain.nearest(parts, _candidates(self._cassette, played))
+        found = explain.nearest(parts, self._candidates(asked, played))
         return explain.describe(*found, self._policy.prefix) if found else ""
+
+    def _candidates(self, asked: Asked, played: set[tuple[str, int]]) -> Iterator[Candidate]:
+        """Read the entries that a request may be compared with, one by one, as they are asked for."""
+        for _, _, entry in self._cassette.all():
+            if isinstance(entry, Entry) and (found := candidate(entry, self._cassette, played)) is not None:
+                yield replace(found, is_outdated=True) if self._is_outdated(entry, asked) else found
+
+    def _is_outdated(self, entry: Entry, asked: Asked) -> bool:
+        """Tell whether today's key rules give an entry the key that is asked, which its own did not."""
+        rules = entry.key_spec.rules
+        _, days = Keyer.from_spec(rules)
+        if entry.key == asked.key or self._policy.keyer.spec(days) == rules:
+            return False
+        return self._policy.keyer.key(entry.request, days or asked.days) == asked.key
 
 
 def left_early(entry: Entry, policy: Policy) -> InteractionNotFound:
@@ -227,13 +242,6 @@ def candidate(entry: Entry, cassette: Cassette, played: set[tuple[str, int]]) ->
         return _candidate(entry, cassette, played, keyer.parts(entry.request, days))
     except FormatError:
         return None
-
-
-def _candidates(cassette: Cassette, played: set[tuple[str, int]]) -> Iterator[Candidate]:
-    """Read the entries that a request may be compared with, one by one, as they are asked for."""
-    for _, _, entry in cassette.all():
-        if isinstance(entry, Entry) and (found := candidate(entry, cassette, played)) is not None:
-            yield found
 
 
 def _candidate(entry: Entry, cassette: Cassette, played: set[tuple[str, int]], parts: Mapping[str, Any]) -> Candidate:

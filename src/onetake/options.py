@@ -83,7 +83,7 @@ def policy_of(
         schema_version=options.schema_version,
         prefix=settings.prefix,
     )
-    rules = _joined(settings.key, key_rules(options.key))
+    rules = joined(settings.key, key_rules(options.key))
     scrubber = Scrubber(settings.scrub, key_headers=rules.headers)
     return Policy(
         mode=modes.resolve(options.mode, settings.mode, default),
@@ -144,8 +144,8 @@ def said(name: str, own: object, otherwise: Any) -> Any:
     return otherwise if own is None else parse_setting(name, own, name)
 
 
-def _joined(settings: KeyRules, own: KeyRules) -> KeyRules:
-    """Add a session's own key rules to the settings'."""
+def joined(settings: KeyRules, own: KeyRules) -> KeyRules:
+    """Return the settings' key rules with a session's own behind them."""
     return KeyRules(
         ignore=settings.ignore + own.ignore,
         ids=settings.ids + own.ids,

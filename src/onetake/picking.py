@@ -7,13 +7,24 @@ from typing import Any
 
 from onetake import strictjson
 
+_LONGEST_KEPT = 1 << 20
+_last: tuple[bytes, dict[str, Any]] = b"", {}
+"""The body that was parsed last, and what is in it: of one body the model, the tools and the answer are asked for."""
+
 
 def document(data: bytes | str) -> dict[str, Any]:
-    """Parse a JSON object; empty where *data* is no strict JSON or no object."""
+    """Parse a JSON object; empty where *data* is no strict JSON or no object. The caller only reads it."""
+    global _last  # set whole, so that every thread finds a pair that belongs together
+    body, found = _last
+    if data is body:
+        return found
     try:
-        return mapping(strictjson.loads(data))
+        found = mapping(strictjson.loads(data))
     except strictjson.NotStrictError:
-        return {}
+        found = {}
+    if isinstance(data, bytes) and len(data) <= _LONGEST_KEPT:
+        _last = data, found
+    return found
 
 
 def value_or_text(text: str) -> Any:

@@ -85,6 +85,29 @@ def hold(root: Path, folder: Path, part: str) -> Place:
     raise AssertionError
 
 
+def is_anyone_there(root: Path) -> bool:
+    """Tell whether a test that records holds a place, in whichever process.
+
+    Args:
+        root: The settings' folder. Where the file system knows no locks, nobody seems to be there.
+    """
+    folder = root.absolute() / ".onetake" / "holding"
+    return any(_is_held(file, root) for file in sorted(folder.glob("*.lock")))
+
+
+def _is_held(file: Path, root: Path) -> bool:
+    with _lock.held:
+        if file in _held:
+            return True
+    try:
+        taken = _take(file, root)
+    except OSError:
+        return False
+    if taken:
+        Place("", file).let_go()
+    return not taken
+
+
 def _take(file: Path, root: Path) -> bool:
     """Lock a file, unless another process has; raises OSError where nothing can be locked."""
     with _lock.held:

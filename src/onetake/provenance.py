@@ -10,6 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from onetake import git
+
 _TOKEN = r"(?:\[[^\]]*\]|[^\s()\[])+"  # what the scrubber puts in the place of a secret may hold spaces
 _PRODUCT = re.compile(rf"({_TOKEN})(?: (v?\d(?:{_TOKEN})?))?")
 _GENERATED = re.compile(r"speakeasy-sdk/\S+ (\S+) \S+ \S+ (\S+)")
@@ -82,17 +84,7 @@ def version() -> str:
 @lru_cache(64)
 def _commit(root: Path) -> tuple[str, bool]:
     """Ask git, once a process, for the commit and whether tracked files differ; ("", False) where there is none."""
-    commit = _git(root, "rev-parse", "HEAD")
+    commit = git.line(root, "rev-parse", "HEAD")
     if not commit:
         return "", False
-    return commit, bool(_git(root, "status", "--porcelain", "--untracked-files=no"))
-
-
-def _git(root: Path, *words: str) -> str:
-    import subprocess
-
-    try:
-        done = subprocess.run(["git", "-C", str(root), *words], capture_output=True, timeout=10, check=False)
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else ""
+    return commit, bool(git.line(root, "status", "--porcelain", "--untracked-files=no"))

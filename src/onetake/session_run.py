@@ -17,6 +17,7 @@ from onetake.engine import Engine
 from onetake.errors import AdapterError, StoreError
 from onetake.ledger import Ledger
 from onetake.making import Making
+from onetake.missed import MissBook
 from onetake.model import Entry, Mode
 from onetake.options import Options, cassette_folder, policy_of, said
 from onetake.printable import block
@@ -74,6 +75,9 @@ class SessionRun:
         """The book of its refusals, which outlives it: a call may still come after its end."""
         self._cassette = self._cassette_of(resume=self._records and inherited is None)
         self._making = Making(settings.root, self._folder, was_empty=self._cassette.was_empty)
+        self._missed = MissBook(policy, self._folder)
+        if inherited is None and not reads_nothing(policy.mode):
+            self._missed.begin()
         self._engine = self._engine_of()
         self._scope: active.Scope | None = None
         self._place_to_tell: Path | None = None
@@ -116,6 +120,7 @@ class SessionRun:
             being_made=lambda: self._making.begun,
             on_record=self._making.mark if may_be_half_made else _nothing,
             elsewhere=lambda key: elsewhere(self._folder, key, self._policy.root),
+            on_miss=self._missed.note,
         )
 
     @property
@@ -176,6 +181,7 @@ class SessionRun:
             AdapterError: No call came here, and a tool that answers for a client is active beside us.
         """
         left = self.ledger.open
+        self._missed.settle(set(self.ledger.all).difference(left), self.account.tally.replayed)
         self._book.remove()
         if error is not None:
             end_before_ours(error)

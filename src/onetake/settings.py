@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from onetake import settings_values as values
+from onetake.errors import UsageError
 from onetake.model import Mode, Repeats
 from onetake.settings_files import folder_of, nearest_file
 
@@ -69,6 +70,8 @@ class ContractSettings:
     schema_version: int = 1
     watch: tuple[str, ...] = ()
     on: str = "text"
+    frozen: str | None = None
+    """Of a type: the file that its schema is frozen to; None for `schemas/NAME.json`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,10 @@ class Settings:
     ignore: tuple[str, ...] = ()
     quiet: tuple[str, ...] = ()
     max_age: MaxAge | None = None
+    probe_after: float | None = None
+    """Days after which an entry should be probed; None where age alone is no reason."""
+    pinned: tuple[str, ...] = ()
+    """Entries that nothing prunes: paths with `*` and `?`, or the first hex digits of keys."""
     key: KeyRules = field(default_factory=KeyRules)
     contracts: Mapping[str, ContractSettings] = field(default_factory=dict)
     scrub: ScrubRules = field(default_factory=ScrubRules)
@@ -197,9 +204,14 @@ def _contracts(value: object, where: str) -> dict[str, ContractSettings]:
         "schema_version": values.whole(1),
         "watch": values.texts,
         "on": values.selector,
+        "frozen": values.text,
         "label_paths": values.later("onetake probe"),
     }
     found = values.named(value, where, lambda item, place: values.table(item, place, readers, required=["schema"]))
+    for name, item in found.items():
+        if "frozen" in item and not values.TYPE.fullmatch(item["schema"]):
+            right = f'a schema "module:Type"; {item["schema"]!r} is a file, and frozen already'
+            raise UsageError(f"{values.within(where, name)}.frozen: goes with {right}")
     return {name: ContractSettings(name=name, **item) for name, item in found.items()}
 
 
@@ -228,7 +240,8 @@ _READERS: dict[str, values.Reader] = {
     "ignore": values.texts,
     "quiet": values.texts,
     "max_age": _max_age,
-    "probe_after": values.later("onetake status"),
+    "probe_after": values.days,
+    "pinned": values.texts,
     "key": _key,
     "contracts": _contracts,
     "scrub": _scrub,

@@ -17,6 +17,9 @@ _T = TypeVar("_T")
 KEPT = ("violation", "length", "refusal", "cut", "status:429", "status:4xx")
 """The kinds of bad answers that `keep` takes; any status, or hundred of them, may follow `status:`."""
 
+TYPE = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)")
+"""A contract's schema that is a type and no file: `module:Type`."""
+
 _STATUS = re.compile(r"status:[1-5](?:\d\d|xx)")
 _SELECTOR = re.compile(r"text|(?:tool|schema):.+", re.DOTALL)
 

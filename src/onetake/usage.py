@@ -93,6 +93,11 @@ class UsageRun:
     why: str = ""
     cassettes: Mapping[str, CassetteUsage] = field(default_factory=dict)
 
+    @property
+    def counts(self) -> bool:
+        """Whether it was whole and green, so that what it left without use is unused."""
+        return not self.why
+
 
 def entries_in(folder: Path) -> dict[Slot, str]:
     """Return the names of the entries of a cassette, by what they say; none of a folder that cannot be listed."""
@@ -151,10 +156,35 @@ def write_run(root: Path, run: UsageRun) -> Path:
         temp.replace(path)
     finally:
         files.remove(temp)
-    for old in sorted(folder.glob("*.json"), reverse=True)[_KEPT:]:
+    for old in ledgers_in(root)[_KEPT:]:
         with suppress(OSError):  # another run removes them too, or it stays: it is in nobody's way
             old.unlink()
     return path
+
+
+def ledgers_in(root: Path) -> list[Path]:
+    """Return the files of the usage ledgers of a settings folder, the newest first."""
+    return sorted((root / ".onetake" / "usage").glob("*.json"), reverse=True)
+
+
+def read_run(path: Path) -> UsageRun | None:
+    """Read a ledger; None where it cannot be read, or is of a format that is not known here."""
+    try:
+        said = json.loads((files.read(path) or b"").decode("utf-8", "surrogatepass"))
+        if said["onetake_usage"] != FORMAT:
+            return None
+        found = {str(place): _read_cassette(one) for place, one in said["cassettes"].items()}
+        return UsageRun(said["at"], said.get("commit", ""), said.get("dirty", False), said.get("why", ""), found)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _read_cassette(one: Mapping[str, Any]) -> CassetteUsage:
+    return CassetteUsage(_slots(one, "used"), _slots(one, "unused"), bool(one.get("known", True)))
+
+
+def _slots(one: Mapping[str, Any], name: str) -> frozenset[Slot]:
+    return frozenset((str(key), int(ordinal)) for key, ordinal in one.get(name, ()))
 
 
 def _as_bytes(run: UsageRun) -> bytes:

@@ -96,7 +96,7 @@ def _other_version(stored: ContractRef, now: ContractRef) -> str:
 
 def _over_age(entry: Entry, limit: MaxAge) -> str:
     """Say how much older an entry is than a limit allows, counted from its recording: no replay renews it."""
-    recorded = _moment(entry.provenance.get("recorded_at"))
+    recorded = moment(entry.provenance.get("recorded_at"))
     if recorded is None:
         return ""
     age = datetime.now(UTC) - recorded
@@ -105,7 +105,7 @@ def _over_age(entry: Entry, limit: MaxAge) -> str:
     return f"it was recorded {age.days} days ago, and max_age allows {limit.days:g}"
 
 
-def _moment(text: object) -> datetime | None:
+def moment(text: object) -> datetime | None:
     """Read a time of the provenance; None for one that is missing or that a hand has broken."""
     try:
         found = datetime.fromisoformat(text) if isinstance(text, str) else None

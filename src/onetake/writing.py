@@ -37,18 +37,36 @@ def write(store: Store, entry: Entry, side: Mapping[str, bytes], *, over: bool) 
         SecretLeftError: The last look over all bytes found a secret; nothing was written.
         StoreError: The store could not write.
     """
-    data, own = dump_entry(entry)
-    # A small binary body is in the file as base64, in which what it holds does not show.
-    bodies = [body for body in (entry.request.body, entry.response.body) if is_binary(body)]
-    findings = [finding for content in dict.fromkeys((data, *own.values(), *bodies)) for finding in scan(content)]
-    if findings:
-        raise SecretLeftError(findings)
-    for name, content in {**side, **own}.items():
-        store.add_side(name, content)
+    data, own = looked_over(entry)
+    sides = {**side, **own}
+    _add_sides(store, sides)
     if over:
         store.replace(entry.key, entry.ordinal, data, decoration(entry))
-        return True
-    return store.add(entry.key, entry.ordinal, data, decoration(entry))
+    elif not store.add(entry.key, entry.ordinal, data, decoration(entry)):
+        return False
+    # A prune that looked before the entry was there took them for unused, and moved them away.
+    _add_sides(store, sides)
+    return True
+
+
+def _add_sides(store: Store, sides: Mapping[str, bytes]) -> None:
+    for name, content in sides.items():
+        store.add_side(name, content)
+
+
+def looked_over(entry: Entry) -> tuple[bytes, dict[str, bytes]]:
+    """Return the file of an entry and its sidecars, as `dump_entry` does, after the last look for secrets.
+
+    Raises:
+        SecretLeftError: One is left.
+    """
+    data, sides = dump_entry(entry)
+    # A small binary body is in the file as base64, in which what it holds does not show.
+    bodies = [body for body in (entry.request.body, entry.response.body) if is_binary(body)]
+    findings = [finding for content in dict.fromkeys((data, *sides.values(), *bodies)) for finding in scan(content)]
+    if findings:
+        raise SecretLeftError(findings)
+    return data, sides
 
 
 def move(store: Store, trash: Store, entry: Entry) -> None:

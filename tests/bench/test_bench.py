@@ -61,6 +61,12 @@ def test_recording_is_measured_for_the_whole_answer_and_the_first_token(bench):
     assert all("disk" in row["added_ms"] for row in results["recording"])
 
 
+def test_upkeep_goes_through_a_project_in_which_nothing_is_wrong(bench, tmp_path):
+    printed, results = bench("upkeep", "--entries", "20")
+    assert [(row["command"], row["entries"]) for row in results["upkeep"]] == [("check", 20), ("status", 20)]
+    assert "| `onetake check` | 20 |" in printed
+
+
 def test_a_part_that_is_not_there_is_refused(tmp_path):
     done = subprocess.run([sys.executable, "-m", "bench", "speed"], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, "invalid choice: 'speed'" in done.stderr) == (2, True)

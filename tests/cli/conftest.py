@@ -110,16 +110,25 @@ def samples(store, make_entry):
         "list": ["list"],
         "show": ["show", str(second)],
         "diff": ["diff", str(first), str(second)],
+        "status": ["status"],
         "check": ["check"],
+        "pin": ["pin", str(first)],
+        "prune": ["prune"],
+        "rekey": ["rekey"],
+        "vouch": ["vouch", str(first), "--reason", "read"],
+        "contract": ["contract"],
+        "contract freeze": ["contract", "freeze"],
     }
 
 
 @pytest.fixture
 def leaves():
-    """Every command of the tree, groups within groups too, by the words that call it."""
+    """Every command of the tree, groups within groups and those that are commands too, by the words that call it."""
 
     def walk(command, words):
         if isinstance(command, click.Group):
+            if words and command.invoke_without_command:
+                yield " ".join(words), command
             for name, inner in command.commands.items():
                 yield from walk(inner, (*words, name))
         else:

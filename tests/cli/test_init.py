@@ -107,7 +107,11 @@ def test_people_get_one_line_a_file_and_what_is_left_to_them(repository, run):
     job = "\n".join(line.removeprefix("    ") for line in lines if line.startswith("    ")).removesuffix(
         "\nonetake @ file:///path/to/onetake"
     )
-    assert yaml.safe_load(job)["onetake"]["script"] == ["python -m pip install -e .", "pytest"]
+    assert yaml.safe_load(job)["onetake"]["script"] == [
+        "python -m pip install -e .",
+        "onetake check --import",
+        "pytest",
+    ]
 
 
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"], ids=["plain", "marked"])
@@ -217,6 +221,7 @@ def test_a_subfolder_leads_to_its_project_and_hooks_lie_at_the_top(repository, i
     assert [step["run"] for step in job["steps"][2:]] == [
         "python -m pip install uv",
         "uv sync --all-extras --all-groups",
+        "uv run onetake check --import",
         "uv run pytest",
     ]
     put(repository / "packages" / "b" / "pyproject.toml", "")
@@ -455,23 +460,47 @@ def test_another_runner_of_hooks_is_left_to_people(repository, init, name):
 @pytest.mark.parametrize(
     ("files", "steps"),
     [
-        ({}, ["python -m pip install pytest", "pytest"]),
-        ({"Pipfile": '[packages]\npytest = "*"\nonetake = "*"\n'}, ["python -m pip install pytest", "pytest"]),
+        ({}, ["python -m pip install pytest", "onetake check --import", "pytest"]),
+        (
+            {"Pipfile": '[packages]\npytest = "*"\nonetake = "*"\n'},
+            ["python -m pip install pytest", "onetake check --import", "pytest"],
+        ),
         (
             {"requirements.txt": "openai\n", "requirements-dev.txt": "# x\npytest>=8\nonetake[httpx] ; a\n"},
-            ["python -m pip install -r requirements-dev.txt -r requirements.txt", "pytest"],
+            ["python -m pip install -r requirements-dev.txt -r requirements.txt", "onetake check --import", "pytest"],
         ),
         (
             {"pyproject.toml": '[project]\nname = "x"\n[project.optional-dependencies]\ndev = ["PyTest","onetake"]\n'},
-            ['python -m pip install -e ".[dev]"', "pytest"],
+            ['python -m pip install -e ".[dev]"', "onetake check --import", "pytest"],
         ),
         (
             {"pyproject.toml": '[project]\nname = "x"\n[dependency-groups]\ndev = ["pytest"]\n'},
-            ["python -m pip install --upgrade pip", "python -m pip install --group dev -e .", "pytest"],
+            [
+                "python -m pip install --upgrade pip",
+                "python -m pip install --group dev -e .",
+                "onetake check --import",
+                "pytest",
+            ],
         ),
-        ({"poetry.lock": ""}, ["python -m pip install poetry", "poetry install --all-extras", "poetry run pytest"]),
-        ({"pdm.lock": ""}, ["python -m pip install pdm", "pdm install --group :all", "pdm run pytest"]),
-        ({"setup.py": ""}, ["python -m pip install -e . pytest", "pytest"]),
+        (
+            {"poetry.lock": ""},
+            [
+                "python -m pip install poetry",
+                "poetry install --all-extras",
+                "poetry run onetake check --import",
+                "poetry run pytest",
+            ],
+        ),
+        (
+            {"pdm.lock": ""},
+            [
+                "python -m pip install pdm",
+                "pdm install --group :all",
+                "pdm run onetake check --import",
+                "pdm run pytest",
+            ],
+        ),
+        ({"setup.py": ""}, ["python -m pip install -e . pytest", "onetake check --import", "pytest"]),
     ],
 )
 def test_the_workflow_installs_as_the_project_does_and_is_sealed(repository, init, files, steps):

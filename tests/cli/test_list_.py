@@ -32,6 +32,7 @@ def test_every_entry_is_listed_with_what_is_on_disk(run, store, make_entry, proj
         "recorded_at": "2026-03-01T10:00:00Z",
         "commit": None,
         "test": "tests/test_a.py::test_b",
+        "vouched": None,
         "size": two.stat().st_size,
     }
 

@@ -312,7 +312,7 @@ def test_a_stored_schema_is_the_same_contract_again(given):
         (b"{", "it holds no JSON Schema"),
         (b"[]", "it holds no JSON Schema"),
         (b'{"type": "objekt"}', "objekt"),
-        (json.dumps({**SCORE, "required": []}).encode(), "it holds another schema than its name says"),
+        (json.dumps({**SCORE, "required": []}).encode(), "it holds another schema than the one it was kept as"),
     ],
 )
 def test_a_stored_schema_that_was_changed_is_damaged(data, said):

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from onetake.contract.watch import watch_digest
+from onetake.contract.watch import base_of, selects, watch_digest, watched
 from onetake.errors import UsageError
 
 PARSER = '''"""Reads tickets."""
@@ -137,3 +137,74 @@ def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path):
     (tmp_path / "secret.py").touch(mode=0)
     with pytest.raises(UsageError, match=r"secret\.py.*cannot be read"):
         watch_digest(["secret.py"], tmp_path)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_warning_that_the_program_makes_an_error_of_moves_nothing(parser):
+    """Python warns of the escape while it parses; a test run that takes warnings for errors records the same digest."""
+    assert parser("PATTERN = '\\d'  # one\n") == parser("PATTERN = '\\d'\n")
+
+
+def test_how_deep_the_caller_is_moves_nothing(parser):
+    text = "TEXT = " + " + ".join(["'a'"] * 250)
+
+    def deep(levels):
+        return parser(text) if not levels else deep(levels - 1)
+
+    assert deep(500) == parser(text) == parser(f"{text}  # long\n")
+
+
+def test_a_folder_with_a_dot_that_the_path_itself_names_is_looked_into(tmp_path):
+    (tmp_path / ".hidden" / "app").mkdir(parents=True)
+    (tmp_path / ".hidden" / "app" / "a.py").write_text("A = 1")
+    named = watch_digest([".hidden/app/a.py"], tmp_path)
+    assert watch_digest([".hidden/app/*.py"], tmp_path) == named
+    assert watch_digest([tmp_path / ".hidden" / "app" / "*.py"], tmp_path) == named
+    with pytest.raises(UsageError):
+        watch_digest(["**/*.py"], tmp_path)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "app",
+        "./app",
+        "app/",
+        "app/a.py",
+        "app/*.py",
+        "app/**",
+        "app/**/*.py",
+        "**/*.py",
+        "**/**/b.py",
+        "*/deep",
+        "a?p/*.txt",
+    ],
+)
+def test_a_path_selects_by_name_what_it_finds_on_disk(tmp_path, given):
+    names = [
+        "app/a.py",
+        "app/c.txt",
+        "app/deep/b.py",
+        "app/deep/__pycache__/b.py",
+        "app/.x/d.py",
+        "top.py",
+        "axp/e.txt",
+    ]
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    try:
+        found = set(watched([given], tmp_path))
+    except UsageError:
+        found = set()
+    assert {name for name in names if selects(given, name, tmp_path)} == found
+    base = base_of(given, tmp_path)
+    assert all(base == "." or name == base or name.startswith(f"{base}/") for name in found)
+
+
+def test_a_path_from_elsewhere_is_told_from_the_root(tmp_path):
+    root = tmp_path / "one"
+    assert selects(tmp_path / "two" / "*.py", "../two/x.py", root)
+    assert base_of("../two/*.py", root) == "../two"
+    assert base_of(".", root) == "."
+    assert selects(".", "x.py", root)

@@ -3,6 +3,7 @@
 A code block of a walked page is one of these:
 
 - any language, its first line `# NAME` with a dot in it: the file NAME, written as it stands;
+- any language, below a line that is nothing but `` `NAME`: ``: the same, for files that can hold no comment;
 - `diff`, with `--- NAME` and `+++ NAME`: an edit of that file;
 - `console`: each line that begins with `$ ` is a command; the lines below it are what it prints. A line that is `…`
   alone stands for any lines, and where nothing is shown the command must succeed;
@@ -30,7 +31,10 @@ from onetake.settings import load_settings
 from onetake.testing.project import Done, Project
 
 ROOT = Path(__file__).parents[2]
-_BLOCK = re.compile(r"^(?:<!-- not run: (?P<why>[^\n]+) -->\n+)?```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.M | re.S)
+_BLOCK = re.compile(
+    r"^(?:`(?P<file>[^`\n]+)`:\n\n)?(?:<!-- not run: (?P<why>[^\n]+) -->\n+)?```(?P<kind>\w+)\n(?P<text>.*?)^```$",
+    re.M | re.S,
+)
 _NAMED = re.compile(r"# (\S*\.\w+)\n")
 # What is another in every run, or on every machine.
 _VARYING = (
@@ -51,23 +55,33 @@ _KEY = re.compile(r"[0-9a-f]{16}")
 
 @dataclass(frozen=True)
 class Block:
-    """A code block of a page: its language, its text, and why it is not run where a comment says so."""
+    """A code block of a page: its language, its text, why it is not run where a comment says so, the line above it."""
 
     kind: str
     text: str
     why: str = ""
+    file: str = ""
 
     @property
     def name(self) -> str:
         """The file that it is, or empty."""
         named = _NAMED.match(self.text)
-        return named[1] if named else ""
+        return self.file or (named[1] if named else "")
 
 
-def blocks(page: Path) -> list[Block]:
-    """Return the code blocks of a page, in order."""
-    found = _BLOCK.finditer(page.read_text(encoding="utf-8"))
-    return [Block(match["kind"], match["text"], match["why"] or "") for match in found]
+def blocks(page: Path, section: str = "") -> list[Block]:
+    """Return the code blocks of a page, in order.
+
+    Args:
+        page: Its file.
+        section: The heading of one section: what stands before the first one comes with it, and no other does.
+    """
+    text = page.read_text(encoding="utf-8")
+    if section:
+        opening, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
+        text = opening + next(one for one in sections if one.startswith(f"{section}\n"))
+    found = _BLOCK.finditer(text)
+    return [Block(match["kind"], match["text"], match["why"] or "", match["file"] or "") for match in found]
 
 
 class Reader:
@@ -94,9 +108,9 @@ class Reader:
         self.project = Project(folder, env=env)
         self._program = ""
 
-    def walk(self, page: Path) -> None:
-        """Go through all blocks of a page."""
-        for block in blocks(page):
+    def walk(self, page: Path, section: str = "") -> None:
+        """Go through all blocks of a page, or through its opening and one of its sections."""
+        for block in blocks(page, section):
             if not block.why:
                 self._do(block)
         if self._program:

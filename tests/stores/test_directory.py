@@ -143,6 +143,23 @@ def test_one_slot_under_two_names_is_one_entry_and_goes_as_one(store, folder):
     assert names_in(folder) == []
 
 
+def test_an_exchange_writes_over_what_was_read_under_the_name_that_it_has(store, folder):
+    store.add(ONE, 0, b"1", "chat")
+    (folder / f"chat-{ONE[:16]}.json").rename(folder / f"mine-{ONE[:16]}.json")
+    assert store.exchange(ONE, 0, b"1", b"2")
+    assert (names_in(folder), store.get(ONE, 0)) == ([f"mine-{ONE[:16]}.json"], b"2")
+    assert not store.exchange(ONE, 0, b"1", b"3")
+    assert not store.exchange(TWO, 0, b"1", b"3")
+    assert (names_in(folder), store.get(ONE, 0)) == ([f"mine-{ONE[:16]}.json"], b"2")
+
+
+def test_an_exchange_finds_the_file_that_it_means_where_two_have_one_slot(store, folder):
+    store.add(ONE, 0, b"1", "a")
+    (folder / f"b-{ONE[:16]}.json").write_bytes(b"other")
+    assert store.exchange(ONE, 0, b"other", b"new")
+    assert [path.read_bytes() for path in sorted(folder.iterdir())] == [b"1", b"new"]
+
+
 def test_a_big_folder_is_listed_once_by_reads_and_by_own_writes(store, folder, monkeypatch):
     listed = []
     scandir = os.scandir

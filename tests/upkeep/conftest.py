@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from onetake import dialects
 from onetake.contract import as_contracts
+from onetake.errors import InteractionNotFound, UsageError
 from onetake.format import dump_entry, load_entry
 from onetake.key import Keyer
-from onetake.model import Response
+from onetake.model import Mode, Response
+from onetake.options import Options
 from onetake.scrub import Scrubber
+from onetake.session_run import SessionRun
 from onetake.settings import load_settings
+from onetake.steps import Flow
 from onetake.stores.directory import DirectoryStore
+from onetake.stores.naming import parse_name
 from onetake.upkeep.checking import check
+from onetake.usage import CassetteUsage, UsageRun, write_run
 
 ITEMS = {
     "type": "object",
@@ -62,6 +71,22 @@ class Folder:
             engine.answer(engine.ask(request), response)
         return [self.root / folder / Path(store.locate(*slot)).name for slot in sorted(store.names())]
 
+    def miss(
+        self, *requests, contract="items", folder="cassettes/test_a/test_b", test="tests/test_a.py::test_b", **own
+    ):
+        """Have a session of mode `none` ask these requests (or prompts); returns what it refused."""
+        run = SessionRun(
+            Options(folder, "none", contract, **own), load_settings(self.root), Mode.NONE, test, owned=True
+        )
+        refused = []
+        for request in requests:
+            try:
+                run.session._engine.begin(self.direct.chat(request) if type(request) is str else request, Flow("one"))
+            except InteractionNotFound as error:
+                refused.append(error)
+        run.settle(UsageError("the test failed"))
+        return refused
+
     def check(self, **options):
         """Return what a check of the whole project finds: (code, path from the root, first line of the message)."""
         return [
@@ -76,6 +101,23 @@ class Folder:
     def findings(self, **options):
         """Return what a check of the whole project finds."""
         return check(self.root, **options).findings
+
+    @staticmethod
+    def load(path: Path):
+        """Return the entry in a file."""
+        return load_entry(path.read_bytes(), DirectoryStore(path.parent).get_side)
+
+    def rewrite(self, path: Path, **provenance) -> None:
+        """Change what the provenance of the entry in a file says."""
+        entry = self.load(path)
+        path.write_bytes(dump_entry(replace(entry, provenance={**entry.provenance, **provenance}))[0])
+
+    def ran(self, unused=(), used=(), *, folder="cassettes/test_a/test_b", why="", known=True, root="", at=""):
+        """Put a run of tests on record, of now: which files of a cassette it used and which it left without use."""
+        slots = [frozenset(map(parse_name, (path.name for path in paths))) for paths in (used, unused)]
+        place = str(self.root / folder) if root else folder
+        now = at or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return write_run(self.root / root, UsageRun(now, why=why, cassettes={place: CassetteUsage(*slots, known)}))
 
     @staticmethod
     def edit(path: Path, old: str, new: str) -> None:
@@ -99,6 +141,51 @@ class Folder:
         """Return the number of the first line that holds a text."""
         lines = path.read_text(encoding="utf-8").split("\n")
         return next(number for number, line in enumerate(lines, 1) if text in line)
+
+
+class Repository:
+    """A project under git, with a parser in `app/parse.py`.
+
+    Args:
+        folder: The project.
+        git: Runs git.
+    """
+
+    parser = '"""Parses."""\n\n\ndef parse(text):\n    return text\n'
+    fixed = parser.replace("return text", "return text.strip()")
+
+    def __init__(self, folder, git) -> None:
+        self.folder = folder
+        self.root = folder.root
+        self._git = git
+        self.git("init", "-q")
+        (self.root / ".gitignore").write_text(".onetake\n")
+        self.write(self.parser)
+        self.watch()
+        self.commit("Begin")
+
+    def git(self, *words, **environment):
+        return self._git(self.root, *words, **environment)
+
+    def write(self, text, name="app/parse.py"):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+
+    def watch(self, contract='watch = ["app/parse.py"]'):
+        self.folder.settings(contract)
+
+    def commit(self, subject, day="2026-03-01"):
+        """Commit everything; returns the commit's name."""
+        moment = f"{day}T10:00:00Z"
+        self.git("add", "-A")
+        self.git("commit", "-qm", subject, GIT_AUTHOR_DATE=moment, GIT_COMMITTER_DATE=moment)
+        return self.git("rev-parse", "HEAD")
+
+    def said(self):
+        """Return what the check says: the first line of each message."""
+        assert set(self.folder.codes()) <= {"predates-parser"}
+        return [one.message.split("\n")[0] for one in self.folder.findings()]
 
 
 @pytest.fixture
@@ -125,3 +212,43 @@ def streamed(direct, answer):
     choices = [{"index": 0, "delta": {"content": answer}}, {"index": 0, "delta": {}, "finish_reason": "stop"}]
     body = "".join(f"data: {json.dumps({'choices': [choice]})}\n\n" for choice in choices) + "data: [DONE]\n\n"
     return direct.chat("x", stream=True), Response(200, (("content-type", "text/event-stream"),), body.encode())
+
+
+@pytest.fixture
+def git():
+    """Return a function that runs git in a folder, as somebody with a name, and returns what it prints."""
+    who = {f"GIT_{whose}_{what}": "ann@example.com" for whose in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | who
+    own = ("-c", "init.defaultBranch=main", "-c", "commit.gpgsign=false", "-c", "core.autocrlf=false")
+
+    def run(folder, *words, **environment):
+        done = subprocess.run(["git", *own, *words], cwd=folder, env=clean | environment, capture_output=True)
+        assert done.returncode == 0, done.stderr.decode()
+        return done.stdout.decode().strip()
+
+    return run
+
+
+@pytest.fixture
+def repository(folder, git):
+    """The project under git, with a parser that its contract watches; everything is committed."""
+    return Repository(folder, git)
+
+
+@pytest.fixture
+def recorded(repository):
+    """The repository, with an entry that was recorded under the parser of its first commit, and is committed itself."""
+    repository.folder.record()
+    repository.commit("Record")
+    return repository
+
+
+@pytest.fixture
+def unwatched(repository):
+    """The same, recorded while the contract watched nothing: the entry has no digest of the parser."""
+    repository.watch("")
+    repository.commit("Watch nothing")
+    repository.folder.record()
+    repository.watch()
+    repository.commit("Record, and watch the parser")
+    return repository

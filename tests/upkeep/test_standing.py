@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from onetake.model import ContractRef
-from onetake.upkeep.standing import Standing, Today, standing
+from onetake.upkeep.standing import Standing, Today, standing, vouched_under
 
 OLD, NEW = "a" * 64, "b" * 64
 
@@ -35,6 +35,27 @@ def stored(watch=None):
 )
 def test_the_worst_that_holds(ref, today, expected):
     assert standing(ref, today) is expected
+
+
+@pytest.mark.parametrize(
+    ("ref", "today", "vouched", "expected"),
+    [
+        (stored(OLD), Today(version=1, watch=NEW), NEW, Standing.GOOD),
+        (stored(), Today(version=1, watch=NEW), NEW, Standing.GOOD),
+        (stored(OLD), Today(version=1, watch=NEW), OLD, Standing.PREDATES),
+        (stored(NEW), Today(version=1, watch=NEW), OLD, Standing.GOOD),
+        (stored(OLD), Today(version=2, watch=NEW), NEW, Standing.BUMPED),
+        (stored(OLD), Today(version=1, watch=NEW, refused="length"), NEW, Standing.BREAKS),
+    ],
+)
+def test_a_vouch_counts_for_the_parser_alone(ref, today, vouched, expected):
+    assert standing(ref, today, vouched) is expected
+
+
+@pytest.mark.parametrize("vouched", [None, 7, "x", [], {}, {"watch": 7}, {"watch": None}])
+def test_a_note_that_is_none_vouches_for_nothing(vouched):
+    assert vouched_under({"vouched": vouched}) is None
+    assert vouched_under({}) is None
 
 
 def test_every_combination_has_an_answer():

@@ -14,14 +14,21 @@ from typing import Any
 import click
 
 from onetake.cli import output
+from onetake.cli.adopt import adopt
 from onetake.cli.check import check
+from onetake.cli.contract import contract
 from onetake.cli.demo import demo
 from onetake.cli.diff import diff
 from onetake.cli.exits import Exit, code_of
 from onetake.cli.init import init
 from onetake.cli.list_ import list_
+from onetake.cli.pin import pin
+from onetake.cli.prune import prune
+from onetake.cli.rekey import rekey
 from onetake.cli.run import run
 from onetake.cli.show import show
+from onetake.cli.status import status
+from onetake.cli.vouch import vouch
 from onetake.errors import OnetakeError
 from onetake.printable import one_line
 from onetake.provenance import version
@@ -125,7 +132,7 @@ def commands(context: click.Context) -> None:
         context.exit(Exit.USAGE)
 
 
-for _command in (init, run, demo, list_, show, diff, check):
+for _command in (init, run, demo, list_, show, diff, contract, status, check, adopt, vouch, pin, rekey, prune):
     commands.add_command(_command)
 
 

@@ -8,9 +8,8 @@ from typing import Any
 import click
 
 from onetake.cli import output
-from onetake.cli.entries import as_path, settings_root
+from onetake.cli.entries import folder_to_search
 from onetake.cli.exits import Exit
-from onetake.errors import UsageError
 from onetake.upkeep.checking import Report
 from onetake.upkeep.checking import check as check_entries
 from onetake.upkeep.findings import Finding, count, fails
@@ -28,10 +27,7 @@ def check(context: click.Context, path: str | None, strict: bool, importing: boo
     They are looked for in PATH and below; in the settings' folder where PATH is left out. Nothing is asked of a
     provider, and without --import no code of the project runs. Exit code 1 on an error.
     """
-    start = as_path(path) if path is not None else settings_root()
-    if not start.is_dir():
-        what = "is a file: name its folder" if start.is_file() else "there is no such folder"
-        raise UsageError(f"{path}: {what}")
+    start = folder_to_search(path)
     report = check_entries(start, importing=importing)
     failed = fails(report.findings, strict=strict)
     if as_json:

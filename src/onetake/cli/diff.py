@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
+from onetake import git
 from onetake.cli import output
 from onetake.cli.entries import find_entry, load
 from onetake.cli.exits import Exit
@@ -82,7 +82,8 @@ def _judged(entry: Entry) -> dict[str, Any]:
 def _at_head(path: Path) -> Entry:
     data = _git_show(path.parent, path.name)
     if data is None:
-        raise UsageError(f"{output.shown_path(path)}: git has no such file at HEAD; name a second entry")
+        why = "git has no such file at HEAD" if git.is_installed() else "there is no git to ask"
+        raise UsageError(f"{output.shown_path(path)}: {why}; name a second entry")
     try:
         return load_entry(data, lambda name: _git_show(path.parent, name))
     except FormatError as error:
@@ -90,13 +91,8 @@ def _at_head(path: Path) -> Entry:
 
 
 def _git_show(folder: Path, name: str) -> bytes | None:
-    """Return a file's bytes at HEAD, None where git, a repository or the file is missing."""
-    words = ["git", "-C", str(folder), "cat-file", "blob", f"HEAD:./{name}"]
-    try:
-        done = subprocess.run(words, capture_output=True, timeout=60, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise UsageError(f"git cannot be run: {error}") from None
-    return done.stdout if done.returncode == 0 else None
+    """Return a file's bytes at HEAD, None where a repository or the file is missing."""
+    return git.ask(folder, "cat-file", "blob", f"HEAD:./{name}")
 
 
 def _data(difference: Difference) -> dict[str, str]:

@@ -27,6 +27,20 @@ def as_path(word: str) -> Path:
     return Path(word.replace("\\", "/")) if "\\" in word and not path.exists() else path
 
 
+def folder_to_search(word: str | None) -> Path:
+    """Return the folder in which a command looks for entries: the one that a user wrote, else the settings'.
+
+    Raises:
+        UsageError: It is none.
+    """
+    if word is None:
+        return settings_root()
+    path = as_path(word)
+    if not path.is_dir():
+        raise UsageError(f"{word}: {'is a file: name its folder' if path.is_file() else 'there is no such folder'}")
+    return path
+
+
 def find_entry(word: str) -> Path:
     """Find the file of an entry.
 

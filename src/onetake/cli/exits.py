@@ -13,6 +13,7 @@ class Exit(IntEnum):
     OK = 0
     FINDINGS = 1
     USAGE = 2
+    INCONCLUSIVE = 4
     DAMAGE = 5
     MISS = 6
     INTERRUPTED = 130

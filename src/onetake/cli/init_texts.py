@@ -93,9 +93,10 @@ def workflow_name(seen: Seen) -> str:
 
 
 def workflow(seen: Seen) -> str:
-    """Return a GitHub Actions workflow that runs the tests sealed."""
+    """Return a GitHub Actions workflow that checks the entries and runs the tests sealed."""
     lines = [
-        "# Runs the tests sealed: every answer comes from the cassettes, no call leaves, and no key is needed.",
+        "# Checks the entries and runs the tests sealed: every answer comes from the cassettes, no call leaves, and no",
+        "# key is needed.",
         f"name: onetake{_slug(seen)}",
         "on:",
         "  push:",
@@ -165,7 +166,10 @@ def _steps(seen: Seen) -> list[str]:
         "poetry": ["python -m pip install poetry", "poetry install --all-extras"],
         "pdm": ["python -m pip install pdm", "pdm install --group :all"],
     }
-    return [*installed.get(seen.runner, _with_pip(seen)), f"{seen.command}pytest"]
+    # The check comes first: in seconds it names every entry that a test would refuse, one test after the other. What it
+    # imports, the tests import too.
+    commands = (f"{seen.command}{command}" for command in ("onetake check --import", "pytest"))
+    return [*installed.get(seen.runner, _with_pip(seen)), *commands]
 
 
 def _with_pip(seen: Seen) -> list[str]:

@@ -16,7 +16,7 @@ from onetake.errors import UsageError
 from onetake.model import Entry
 from onetake.stores.naming import folder_name
 
-_COLUMNS = ("key", "call", "verdict", "contract", "recorded", "size", "test")
+_COLUMNS = ("key", "call", "verdict", "contract", "recorded", "vouched", "size", "test")
 _TEST = len(_COLUMNS) - 1
 
 
@@ -69,6 +69,7 @@ def _row(path: Path, entry: Entry) -> dict[str, Any]:
         "dialect": entry.dialect,
         "operation": dialect.operation if dialect else request.method.lower(),
         **{name: origin.get(name) for name in ("model_asked", "model_served", "recorded_at", "commit", "test")},
+        "vouched": vouched.get("at") if isinstance(vouched := origin.get("vouched"), dict) else None,
         "size": path.stat().st_size,
     }
 
@@ -103,10 +104,16 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
         f"{row['operation']} {row['model_asked'] or ''}".rstrip(),
         row["verdict"],
         said,
-        str(row["recorded_at"] or "").removesuffix("Z").replace("T", " "),
+        _moment(row["recorded_at"]),
+        _moment(row["vouched"]),
         f"{row['size']} B" if row["size"] < 10_000 else f"{row['size'] / 1000:.0f} kB",
         str(row["test"] or ""),
     )
+
+
+def _moment(said: Any) -> str:
+    """Return a time of the provenance as a reader likes it; a file may hold anything there."""
+    return str(said or "").removesuffix("Z").replace("T", " ")
 
 
 def _print_counts(found: list[dict[str, Any]], start: Path) -> None:

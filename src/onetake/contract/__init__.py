@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import importlib
 import json
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -24,9 +23,7 @@ from onetake.contract.words import modern
 from onetake.errors import FormatError, UsageError
 from onetake.model import ContractRef, Request, Violation
 from onetake.settings import ContractSettings
-from onetake.settings_values import is_selector, nearest
-
-_TYPE = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)")
+from onetake.settings_values import TYPE, is_selector, nearest
 
 
 class Contract:
@@ -179,13 +176,13 @@ def stored_contract(data: bytes, digest: str, name: str) -> Contract:
     except UsageError as error:
         raise FormatError(str(error)) from None
     if found.digest != digest:
-        raise FormatError(f"it holds another schema than its name says (digest {found.digest})")
+        raise FormatError(f"it holds another schema than the one it was kept as (digest {found.digest})")
     return found
 
 
 def names_type(schema: str) -> bool:
     """Tell whether a declared schema is `module:Type`, which only importing the module can read."""
-    return _TYPE.fullmatch(schema) is not None
+    return TYPE.fullmatch(schema) is not None
 
 
 def as_contracts(
@@ -242,7 +239,7 @@ def _as_contract(
 
 
 def _declared(settings: ContractSettings, root: Path) -> Contract:
-    place = _TYPE.fullmatch(settings.schema)
+    place = TYPE.fullmatch(settings.schema)
     schema = _imported(settings, place[1], place[2], root) if place else root / settings.schema
     return Contract(
         schema,

@@ -7,13 +7,16 @@ import glob
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Any
 
 from onetake.errors import UsageError
 
 _PYTHON = frozenset({".py", ".pyi"})
+_ANY_DEPTH = "**"
 
 
 def watch_digest(paths: Sequence[str | Path], root: Path) -> str | None:
@@ -36,9 +39,53 @@ def watch_digest(paths: Sequence[str | Path], root: Path) -> str | None:
     """
     if not paths:
         return None
-    files = {_name(file, root): file for given in paths for file in _files(given, root)}
-    named = [(name, _content(files[name])) for name in sorted(files)]
-    return hashlib.sha256(json.dumps(named, separators=(",", ":")).encode()).hexdigest()
+    return digest_of({name: content_of(name, data) for name, data in watched(paths, root).items()})
+
+
+def watched(paths: Sequence[str | Path], root: Path) -> dict[str, bytes]:
+    """Return the bytes of all watched files, by their paths from the root, with slashes: the same in every clone.
+
+    Raises:
+        UsageError: A path names no file, or one that cannot be read.
+    """
+    return {_name(file, root): _read(file) for given in paths for file in _files(given, root)}
+
+
+def content_of(name: str, data: bytes) -> str:
+    """Return what counts of a watched file's content: 64 lower-case hex digits (SHA-256)."""
+    if PurePosixPath(name).suffix in _PYTHON:
+        try:
+            data = "".join(_tree_text(_parsed(data))).encode()
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            data = data.replace(b"\r\n", b"\n")
+    else:
+        data = data.replace(b"\r\n", b"\n")
+    return hashlib.sha256(data).hexdigest()
+
+
+def digest_of(contents: Mapping[str, str]) -> str:
+    """Return the digest of watched files, given what counts of each one's content, by its path from the root."""
+    return hashlib.sha256(json.dumps(sorted(contents.items()), separators=(",", ":")).encode()).hexdigest()
+
+
+def selects(given: str | Path, name: str, root: Path) -> bool:
+    """Tell whether a watched path would name a file, of another commit, say.
+
+    Args:
+        given: As in `watch`.
+        name: A path from the root, with slashes.
+        root: Where relative paths count from.
+    """
+    own, parts = _own_parts(given, root), name.split("/")
+    literal = _literal(own)
+    if parts[: len(literal)] != literal or _hidden(parts[len(literal) :]):
+        return False
+    return parts[: len(own)] == own or _fits(own, parts)
+
+
+def base_of(given: str | Path, root: Path) -> str:
+    """Return the path from the root, with slashes, that all files lie under that a watched path can name."""
+    return "/".join(_literal(_own_parts(given, root))) or "."
 
 
 def _files(given: str | Path, root: Path) -> list[Path]:
@@ -46,17 +93,39 @@ def _files(given: str | Path, root: Path) -> list[Path]:
     if path.is_file():
         return [path]
     if path.is_dir():
-        found = [file for file in path.rglob("*") if file.is_file() and not _hidden(file.relative_to(path))]
+        found = [file for file in path.rglob("*") if file.is_file() and not _hidden(file.relative_to(path).parts)]
     else:
+        literal = len(_literal(PurePath(given).parts))
         names = glob.glob(str(given), root_dir=root, recursive=True)  # noqa: PTH207  Path.glob takes no absolute one
-        found = [root / name for name in names if (root / name).is_file() and not _hidden(Path(name))]
+        shown = (root / name for name in names if not _hidden(PurePath(name).parts[literal:]))
+        found = [file for file in shown if file.is_file()]
     if not found:
         raise UsageError(f"the contract watches {str(given)!r}, and there is no such file from {str(root)!r}")
     return found
 
 
-def _hidden(path: Path) -> bool:
-    return any((part.startswith(".") and part != "..") or part == "__pycache__" for part in path.parts)
+def _own_parts(given: str | Path, root: Path) -> list[str]:
+    parts = PurePosixPath(_name(root / given, root)).parts  # none of "."
+    return [part for number, part in enumerate(parts) if part != _ANY_DEPTH or parts[number - 1] != _ANY_DEPTH]
+
+
+def _literal(parts: Sequence[str]) -> list[str]:
+    """Return the parts of a path before the first that holds a wildcard."""
+    first = next((number for number, part in enumerate(parts) if glob.has_magic(part)), len(parts))
+    return list(parts[:first])
+
+
+def _fits(pattern: Sequence[str], parts: Sequence[str]) -> bool:
+    """Tell whether a glob fits a path, part by part."""
+    if not pattern:
+        return not parts
+    if pattern[0] == _ANY_DEPTH:
+        return any(_fits(pattern[1:], parts[at:]) for at in range(len(parts) + 1))
+    return bool(parts) and fnmatchcase(parts[0], pattern[0]) and _fits(pattern[1:], parts[1:])
+
+
+def _hidden(parts: Sequence[str]) -> bool:
+    return any((part.startswith(".") and part != "..") or part == "__pycache__" for part in parts)
 
 
 def _name(file: Path, root: Path) -> str:
@@ -67,31 +136,51 @@ def _name(file: Path, root: Path) -> str:
         return file.resolve().as_posix()  # on another drive there is no way from the root
 
 
-def _content(file: Path) -> str:
+def _read(file: Path) -> bytes:
     try:
-        data = file.read_bytes()
+        return file.read_bytes()
     except OSError as error:
         raise UsageError(f"the contract watches {str(file)!r}, which cannot be read: {error.strerror}") from None
-    if file.suffix in _PYTHON:
-        try:
-            data = json.dumps(_tree(ast.parse(data))).encode()
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            data = data.replace(b"\r\n", b"\n")
-    else:
-        data = data.replace(b"\r\n", b"\n")
-    return hashlib.sha256(data).hexdigest()
 
 
-def _tree(node: Any) -> Any:
-    """Return a syntax tree as JSON.
+def _parsed(data: bytes) -> ast.AST:
+    """Parse Python; a warning that the program has made an error of must not move the digest."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(data)
 
-    `ast.dump` will not do: it shows the empty fields that a newer Python has added, or leaves all empty ones out.
+
+def _tree_text(tree: ast.AST) -> Iterator[str]:
+    """Write a syntax tree as JSON, in pieces.
+
+    `ast.dump` will not do: it shows the empty fields that a newer Python has added, or leaves all empty ones out. A
+    stack of our own, for how deep a function may call itself depends on who asks.
     """
-    if isinstance(node, ast.AST):
-        return [type(node).__name__, dict(_fields(node))]
-    if isinstance(node, list):
-        return [_tree(item) for item in node if not _is_docstring(item)]
-    return [type(node).__name__, ascii(node)]
+    stack: list[Any] = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, _Written):
+            yield node
+        elif isinstance(node, ast.AST):
+            yield f'["{type(node).__name__}", {{'
+            fields = [(_Written(f'"{name}": '), held) for name, held in _fields(node)]
+            stack += reversed([*_joined(fields), _Written("}]")])
+        elif isinstance(node, list):
+            items = [(item,) for item in node if not _is_docstring(item)]
+            stack += reversed([_Written("["), *_joined(items), _Written("]")])
+        else:
+            yield json.dumps([type(node).__name__, ascii(node)])
+
+
+class _Written(str):
+    """Text that is JSON already, and no constant of the tree."""
+
+    __slots__ = ()
+
+
+def _joined(items: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """Return all items in one list, with the comma of JSON before each but the first."""
+    return [one for number, item in enumerate(items) for one in (*([_Written(", ")] if number else []), *item)]
 
 
 def _fields(node: ast.AST) -> Iterator[tuple[str, Any]]:
@@ -101,7 +190,7 @@ def _fields(node: ast.AST) -> Iterator[tuple[str, Any]]:
         said_nothing = held is None and not isinstance(node, ast.Constant)
         if name in ("ctx", "kind", "type_comment", "type_ignores") or said_nothing or held == []:
             continue
-        yield name, _tree(held)
+        yield name, held
 
 
 def _is_docstring(item: Any) -> bool:

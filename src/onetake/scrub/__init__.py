@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import lru_cache
 from urllib.parse import quote, quote_plus, unquote_plus
 
 from onetake import jsonpath
 from onetake.errors import UsageError
 from onetake.key.url import KEY_HEADERS
 from onetake.model import Headers, Request, Response, header
-from onetake.scrub.bodies import chunk_edits, chunks
+from onetake.scrub.bodies import Chunk, chunk_edits, chunks, is_one_text
 from onetake.scrub.finder import PLACEHOLDER, Finder, Hit
 from onetake.scrub.heads import HeaderList, cookie_values, known_values, without_credentials
 from onetake.scrub.lanes import Edit, Search
@@ -81,6 +82,26 @@ class Scrubber:
     def begin(self) -> Scrubbing:
         """Begin one interaction: its request and its response share the numbers of their placeholders."""
         return Scrubbing(self)
+
+    def clears(self, request: Request, response: Response, rest: str) -> bool:
+        """Tell quickly that scrubbing would find nothing; True is certain, False says only that it must look.
+
+        Args:
+            request: Of one interaction.
+            response: Its own.
+            rest: JSON text of whatever else is stored with them.
+        """
+        url, headers = request.url, (*request.headers, *response.headers)
+        if self.declared or self.patterns or without_credentials(url)[1] or any(map(_needs_a_look, headers)):
+            return False
+        texts = [Chunk(0, len(rest), rest, "application/json")]
+        for side in (request, response):
+            texts += chunks(side.body, (header(side.headers, "content-type") or "").lower())
+        if not all(map(is_one_text, texts)):
+            return False
+        # No word goes over the end of a line, so all of them are looked through at the cost of one.
+        lines = [*(value for _, value in headers), *(chunk.text for chunk in texts)]
+        return not (self.finder.suspects(url) or self.finder.suspects("\n".join(lines)))
 
 
 class Scrubbing:
@@ -198,6 +219,16 @@ class _Placeholders:
             self._last[hit.kind] = self._last.get(hit.kind, 0) + 1
             self._given[hit.secret] = f"[{hit.kind} {self._last[hit.kind]}]"
         return self._given[hit.secret]
+
+
+def _needs_a_look(pair: tuple[str, str]) -> bool:
+    """Tell whether the name of a header says that its value is, holds or makes known a secret."""
+    return _tells(pair[0].lower())
+
+
+@lru_cache(1024)
+def _tells(name: str) -> bool:
+    return is_credential_header(name) or name in ACCOUNT_HEADERS or name in URL_HEADERS or name == "set-cookie"
 
 
 def _restated(headers: Headers, longer: int) -> Headers:

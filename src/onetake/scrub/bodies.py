@@ -100,11 +100,21 @@ def chunk_edits(chunk: Chunk, search: Search) -> list[Edit]:
             return []
         found = [_joined(chunk.text, spans, search, clean=clean, joins=joins) for spans, joins in events]
         return edits(found, search.finder, clean=clean)
-    # The items of a root array are events too, so only there clean text may hold a secret, split over them.
-    if clean and not search.declared and chunk.text.lstrip()[:1] != "[" and not names_a_secret(chunk.text):
+    if clean and not search.declared and _is_one_text(chunk.text):
         return []
     whole_text = document(chunk.text, range(len(chunk.text) + 1), search, clean=clean)
     return edits([whole_text], search.finder, clean=clean)
+
+
+def is_one_text(chunk: Chunk) -> bool:
+    """Tell whether a chunk holds a secret only where `Finder.suspects` says so of its text; no path is declared."""
+    is_form = chunk.content_type.startswith("application/x-www-form-urlencoded")
+    return not (chunk.name or is_form) and _events(chunk) is None and _is_one_text(chunk.text)
+
+
+def _is_one_text(text: str) -> bool:
+    # The items of a root array are events too, so only there clean text may hold a secret, split over them.
+    return text.lstrip()[:1] != "[" and not names_a_secret(text)
 
 
 def _events(chunk: Chunk) -> list[_Event] | None:

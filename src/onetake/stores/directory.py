@@ -92,6 +92,29 @@ class DirectoryStore:
                 self._listing.note(wanted, name)
             files.sync_folder(self._folder)
 
+    def exchange(self, key: str, ordinal: int, was: bytes, data: bytes) -> bool:
+        """Write an entry over one that is there, under the name that it has, unless that was changed meanwhile.
+
+        Args:
+            key: 64 lower-case hex digits.
+            ordinal: 0 or more.
+            was: The bytes that it was read with.
+            data: The whole entry.
+
+        Returns:
+            False if the file has other bytes by now, or is gone; nothing was written.
+        """
+        wanted = slot(key, ordinal)
+        with self._told("cannot be written", entry_name(key, ordinal)):
+            with self._temp(data) as temp, self._listing.changing():
+                paths = map(self._path, self._listing.names_of(wanted))
+                path = next((one for one in paths if files.read(one) == was), None)
+                if path is None:
+                    return False
+                temp.replace(path)
+            files.sync_folder(self._folder)
+        return True
+
     def delete(self, key: str, ordinal: int) -> bool:
         """Remove an entry; False if there was none."""
         wanted = slot(key, ordinal)

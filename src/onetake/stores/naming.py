@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from hashlib import sha256
 
 from onetake.errors import StoreError
@@ -94,6 +95,7 @@ def is_side(name: str) -> bool:
     return _SIDE.fullmatch(name) is not None
 
 
+@lru_cache(256)  # a program asks few models, and every entry is named
 def label(operation: str, model: str) -> str:
     """Return an entry's decoration: operation and model, without account names and ids.
 

@@ -29,7 +29,7 @@ class Repeated:
     def add(self, held: Held, entry: Entry) -> None:
         """Take an entry in; only what tells it from another is kept."""
         answer = entry.answer if entry.answer and entry.answer.choices else (entry.response.status, entry.response.body)
-        slim = replace(held, data=b"", entry=None)
+        slim = Held(held.path, held.slot, b"", None)
         self._found[entry.key].append((entry.ordinal, slim, sha256(repr(answer).encode("utf-8", "replace")).digest()))
 
     def check(self, project: Project, from_tests: Collection[str]) -> Iterator[Finding]:

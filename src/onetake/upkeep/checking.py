@@ -14,9 +14,15 @@ from onetake.stores.naming import Slot
 from onetake.upkeep import entry_checks, mends, secrets
 from onetake.upkeep.cassette_checks import Ordinals, Repeated, check_sides, check_twins
 from onetake.upkeep.contract_checks import ContractChecks
+from onetake.upkeep.doubts import Served, check_age
 from onetake.upkeep.findings import Code, Finding, finding
 from onetake.upkeep.holding import Held, Holding, digests_in, holding_of
+from onetake.upkeep.orphans import Orphan, Usage
+from onetake.upkeep.outdated_keys import OutdatedKeys
 from onetake.upkeep.projects import Project, Projects, Schemas
+
+_UNSOUND = frozenset({Code.BROKEN, Code.MISNAMED, Code.DUPLICATE})
+"""What keeps the use of an entry from being looked at: it is not known what it is, or it is never read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +40,27 @@ class Report:
     entries: int
 
 
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """One file of a cassette, and what is wrong with it.
+
+    Args:
+        path: The file, as it is reached from where the search started.
+        folder: The cassette's.
+        project: The settings that count for it.
+        entry: What is in it; None where that cannot be read.
+        size: Bytes of the file; 0 where it cannot be read.
+        findings: What the check says of it.
+    """
+
+    path: Path
+    folder: Path
+    project: Project
+    entry: Entry | None
+    size: int
+    findings: tuple[Finding, ...]
+
+
 def check(start: Path, *, importing: bool = False) -> Report:
     """Check every entry in a folder and below it.
 
@@ -48,27 +75,62 @@ def check(start: Path, *, importing: bool = False) -> Report:
         StoreError: The folder cannot be listed.
         UsageError: Settings that count for the folder or for an entry below it are wrong.
     """
-    return _Checking(start, importing=importing).run()
+    examination = Examination(start, importing=importing)
+    found: list[Finding] = []
+    for one in examination.run():
+        found += one.findings if isinstance(one, Examined) else (one,)
+    return Report(tuple(_together(found)), examination.cassettes, examination.entries)
 
 
-class _Checking:
-    """One run: what is read or compiled once for all cassettes."""
+def examine(start: Path, *, importing: bool = False) -> Iterator[Examined]:
+    """Examine every entry in a folder and below it, one after the other, and remember none.
 
-    def __init__(self, start: Path, *, importing: bool) -> None:
+    Args:
+        start: A folder.
+        importing: As for `check`.
+
+    Raises:
+        StoreError: The folder cannot be listed.
+        UsageError: Settings that count for the folder or for an entry below it are wrong.
+    """
+    examination = Examination(start, importing=importing, alone=True)
+    return (one for one in examination.run() if isinstance(one, Examined))
+
+
+class Examination:
+    """One pass over the entries below a folder, and what is read or compiled once for all cassettes.
+
+    Args:
+        start: A folder.
+        importing: As for `check`.
+        alone: True where only what is found of each file alone is asked for.
+    """
+
+    def __init__(self, start: Path, *, importing: bool, alone: bool = False) -> None:
         self._start = start
+        self._alone = alone
         self._projects = Projects(start, importing=importing)
         self._schemas = Schemas()
         self._keyers = entry_checks.Keyers()
+        self._outdated = OutdatedKeys(self._keyers)
         self._contracts = ContractChecks(self._schemas)
-        self._cassettes = self._entries = 0
+        self._served = Served()
+        self.cassettes = self.entries = 0
+        self.usage: dict[Path, Usage] = {}
+        """What is known of the use of the entries that were seen, by the folder of their settings."""
+        self.orphans: dict[Path, Orphan] = {}
+        """Those that were found so far, by their files."""
 
-    def run(self) -> Report:
+    def run(self) -> Iterator[Examined | Finding]:
+        """Yield each file, and what is found of several together: of a cassette behind its files, of all at the end."""
         self._projects.of(self._start.absolute())
-        found = [one for listed in list_folders(self._start) for one in self._folder(listed)]
-        found += self._contracts.loose(iter(self._projects))
-        return Report(tuple(_together(found)), self._cassettes, self._entries)
+        for listed in list_folders(self._start):
+            yield from self._folder(listed)
+        if not self._alone:
+            yield from self._served.check()
+            yield from self._contracts.loose(iter(self._projects))
 
-    def _folder(self, listed: Listed) -> Iterator[Finding]:
+    def _folder(self, listed: Listed) -> Iterator[Examined | Finding]:
         if listed.why:
             if listed.folder == self._start:
                 raise StoreError(f"{listed.folder.as_posix()}: {listed.why}")
@@ -76,29 +138,33 @@ class _Checking:
             return
         holding = holding_of(listed)
         if holding:
-            self._cassettes += 1
-            self._entries += len(holding.paths)
+            self.cassettes += 1
+            self.entries += len(holding.paths)
             yield from self._cassette(holding, self._projects.of(listed.folder.absolute()))
 
-    def _cassette(self, holding: Holding, project: Project) -> Iterator[Finding]:
-        repeated, ordinals, from_tests, named = Repeated(), Ordinals(), set[str](), set[str]()
+    def _cassette(self, holding: Holding, project: Project) -> Iterator[Examined | Finding]:
+        whole = None if self._alone else _Whole(holding, self._usage(project))
         first: dict[Slot, Path] = {}
-        are_read = True
         taken = frozenset(path.name for path in holding.paths)
         for held in holding.read():
-            are_read = are_read and held.entry is not None
-            named |= digests_in(held.data) if holding.sides else set()
-            yield from check_twins(held, first)
-            ordinals.add(held)
-            yield from self._file(held, holding, project, taken)
-            if held.entry:
-                if held.slot is None or first[held.slot] == held.path:
-                    repeated.add(held, held.entry)
-                if held.entry.provenance.get("test"):
-                    from_tests.add(held.entry.key)
-        yield from repeated.check(project, from_tests)
-        yield from ordinals.check()
-        yield from check_sides(holding, named if are_read else None, self._schemas)
+            found = (*check_twins(held, first), *self._file(held, holding, project, taken))
+            yield Examined(held.path, holding.folder, project, held.entry, len(held.data), found)
+            if whole:
+                whole.add(held, is_first=held.slot is None or first[held.slot] == held.path)
+                if held.entry and _UNSOUND.isdisjoint(one.code for one in found):
+                    whole.use.add(held.path, held.entry)
+                    self._served.add(held.path, held.entry, project.settings.root)
+        if whole:
+            yield from whole.check(project, self._schemas)
+            for orphan in whole.use.orphans():
+                self.orphans[orphan.path] = orphan
+                yield orphan.finding
+
+    def _usage(self, project: Project) -> Usage:
+        root = project.settings.root
+        if root not in self.usage:
+            self.usage[root] = Usage(root)
+        return self.usage[root]
 
     def _file(self, held: Held, holding: Holding, project: Project, taken: frozenset[str]) -> Iterator[Finding]:
         """Check one file; what breaks on one does not stop the others."""
@@ -117,16 +183,51 @@ class _Checking:
     def _entry(
         self, held: Held, entry: Entry, holding: Holding, project: Project, taken: frozenset[str]
     ) -> Iterator[Finding]:
+        by_today = self._contracts.judge(entry, project, holding) if entry.verdict == "good" else None
         keyed = list(entry_checks.check_key(held, entry, self._keyers))
-        answered = list(entry_checks.check_answer(held, entry))
+        answered = list(entry_checks.check_answer(held, entry, by_today.judgement if by_today else None))
         yield from (*keyed, *answered)
         if not keyed:
             yield from entry_checks.check_name(held, entry, taken)
+            yield from self._outdated.check(held, entry, project)
         headers = () if keyed else tuple(entry.key_spec.rules.get("headers", ()))
         yield from secrets.in_entry(held, entry, project.scrubber(headers), verified=not (keyed or answered))
         yield from entry_checks.check_verdict(held, entry)
-        if entry.verdict == "good":
-            yield from self._contracts.check(held, entry, project, holding)
+        yield from entry_checks.check_adopted(held, entry)
+        yield from check_age(held, entry, project.settings.probe_after)
+        if by_today:
+            yield from self._contracts.check(held, entry, project, holding, by_today)
+
+
+class _Whole:
+    """One cassette as a whole: what is wrong with its files together."""
+
+    def __init__(self, holding: Holding, usage: Usage) -> None:
+        self._holding = holding
+        self.use = usage.cassette(holding.folder, has_entries=bool(holding.paths))
+        self._repeated, self._ordinals = Repeated(), Ordinals()
+        self._from_tests: set[str] = set()
+        self._named: set[str] | None = set()
+
+    def add(self, held: Held, *, is_first: bool) -> None:
+        """Take a file in; *is_first* where it is the one that is read under its name."""
+        entry = held.entry
+        self._ordinals.add(held)
+        if entry is None:
+            self._named = None
+            return
+        if self._named is not None and self._holding.sides:
+            self._named |= digests_in(held.data)
+        if entry.provenance.get("test"):
+            self._from_tests.add(entry.key)
+        if is_first:
+            self._repeated.add(held, entry)
+
+    def check(self, project: Project, schemas: Schemas) -> Iterator[Finding]:
+        """Say what is wrong, once all files were taken in."""
+        yield from self._repeated.check(project, self._from_tests)
+        yield from self._ordinals.check()
+        yield from check_sides(self._holding, self._named, schemas)
 
 
 def _together(found: list[Finding]) -> list[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from onetake import gate
 from onetake.contract import Contract
@@ -14,12 +15,22 @@ from onetake.printable import one_line
 from onetake.settings import ContractSettings
 from onetake.upkeep import mends
 from onetake.upkeep.findings import Code, Finding, finding
+from onetake.upkeep.freezing import Frozen
 from onetake.upkeep.holding import Held, Holding
+from onetake.upkeep.predating import Predating
 from onetake.upkeep.projects import Project, Schemas, aimed
-from onetake.upkeep.standing import Standing, Today, standing
+from onetake.upkeep.standing import Standing, Today, standing, vouched_under
 
 _MOST = 5
 """Violations that are told of one answer."""
+
+
+class Judged(NamedTuple):
+    """What the gate says of a stored response today, the contract's settings, and all that were asked."""
+
+    judgement: Judgement
+    declared: ContractSettings | None
+    contracts: tuple[Contract, ...]
 
 
 class ContractChecks:
@@ -27,14 +38,29 @@ class ContractChecks:
 
     def __init__(self, schemas: Schemas) -> None:
         self._schemas = schemas
+        self._predating = Predating()
         self._stored: dict[str, tuple[Path, str, Contract]] = {}
 
-    def check(self, held: Held, entry: Entry, project: Project, holding: Holding) -> Iterator[Finding]:
-        """Judge a good entry: whether replay would still serve it, and whether anything judged it."""
+    def judge(self, entry: Entry, project: Project, holding: Holding) -> Judged:
+        """Judge an entry by what judges it today."""
         stored = entry.contract
         declared = project.declared(stored.name) if stored else None
         contracts = self._contracts(stored, declared, entry, project, holding) if stored else ()
-        judged = _judge(entry, contracts, project.settings.root)
+        return Judged(_judge(entry, contracts, project.settings.root), declared, contracts)
+
+    def check(
+        self, held: Held, entry: Entry, project: Project, holding: Holding, by_today: Judged
+    ) -> Iterator[Finding]:
+        """Say of a good entry whether replay would still serve it, and whether anything judged it.
+
+        Args:
+            held: The file.
+            entry: What is in it.
+            project: Its own.
+            holding: Its cassette.
+            by_today: What `judge` said of it.
+        """
+        stored, (judged, declared, contracts) = entry.contract, by_today
         if judged.kind not in (Kind.GOOD, Kind.REJECT):
             why = f"its verdict is good, and the gate says {judged.verdict} of its response"
             yield finding(Code.BROKEN, held.path, why, mends.record_missing(entry), held.line_of("verdict"))
@@ -42,8 +68,11 @@ class ContractChecks:
         refused = judged.reason if judged.kind is Kind.REJECT else ""
         version = declared.schema_version if declared else None
         watch = project.watch(declared) if declared else None
-        stands = standing(stored, Today(version, watch, refused))
-        if stands is not Standing.GOOD:
+        stands = standing(stored, Today(version, watch, refused), vouched_under(entry.provenance))
+        other = declared if stands is Standing.PREDATES else None
+        if found := list(self._predating.check(held, entry, other, project)) if other else []:
+            yield from found
+        elif stands in (Standing.BUMPED, Standing.BREAKS):
             yield _standing_badly(held, entry, stands, judged, version)
         elif stored:
             yield from _unjudged(held, stored, declared, judged, contracts, holding)
@@ -56,8 +85,8 @@ class ContractChecks:
                 contract = project.contract(declared)
                 if contract is not None:
                     yield from _loose(path, line, declared.name, contract)
-                else:
-                    yield _not_imported(path, line, declared)
+                if frozen := project.frozen(declared):
+                    yield from _of_type(path, line, declared, frozen, contract if project.importing else None)
         for path, name, contract in self._stored.values():
             yield from _loose(path, 1, name, contract)
 
@@ -105,11 +134,6 @@ def _standing_badly(held: Held, entry: Entry, stands: Standing, judged: Judgemen
     if stored and stands is Standing.BUMPED:
         why = f"it was recorded under {name} schema_version {stored.schema_version}, which is {version} today"
         return finding(Code.SCHEMA_BUMPED, held.path, why, again, line)
-    if stored and stands is Standing.PREDATES:
-        what = "have changed since it was recorded" if stored.watch else "were not watched when it was recorded"
-        look = f"look at it: {mends.show(held.path)}"
-        mend = f"{look}; or record it again: {mends.record_again(entry, Mode.ALL)}"
-        return finding(Code.PREDATES_PARSER, held.path, f"the files that {name} watches {what}", mend, line)
     told = judged.violations[:_MOST]
     more = len(judged.violations) - len(told)
     lines = [one_line(str(violation), 300) for violation in told] + ([f"and {more} more"] if more else [])
@@ -147,9 +171,17 @@ def _loose(path: Path, line: int, name: str, contract: Contract) -> Iterator[Fin
         yield finding(Code.LOOSE_CONTRACT, path, why, mend, line)
 
 
-def _not_imported(path: Path, line: int, declared: ContractSettings) -> Finding:
-    why = (
-        f"contract {declared.name!r} is the type {declared.schema}, which was not imported: answers are judged by the"
-        " schemas that lie beside the entries, as the type was when they were recorded"
-    )
-    return finding(Code.NOT_IMPORTED, path, why, "onetake check --import judges by the type itself", line)
+def _of_type(
+    path: Path, line: int, declared: ContractSettings, frozen: Frozen, imported: Contract | None
+) -> Iterator[Finding]:
+    """Say what judges the answers of a type, and whether the file that it is frozen to is what it gives today."""
+    freeze, name = mends.freeze(declared.name), repr(one_line(declared.name, 80))
+    if why := frozen.differs(declared, imported) if imported else frozen.why:
+        yield finding(Code.OUTDATED_SCHEMA, frozen.path, f"the frozen schema of contract {name} {why}", freeze)
+    if imported is None:
+        kind, judges = Code.NOT_IMPORTED, "the schemas that lie beside the entries, as the type was when they were made"
+        if frozen.contract:
+            kind, judges = Code.FROZEN_SCHEMA, "its frozen schema; validators of the type are in no schema"
+        why = f"contract {name} is the type {declared.schema}, which was not imported: answers are judged by {judges}"
+        more = "" if frozen.contract else f", or {freeze} without it"
+        yield finding(kind, path, why, f"onetake check --import judges by the type itself{more}", line)

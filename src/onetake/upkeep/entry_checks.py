@@ -11,8 +11,9 @@ from onetake import dialects, gate
 from onetake.dialects import Dialect
 from onetake.errors import FormatError, StoreError
 from onetake.format.sidecar import without_remedy
+from onetake.gate import Judgement
 from onetake.key import RECIPE, Keyer
-from onetake.model import Entry, Mode
+from onetake.model import Answer, Entry, Mode
 from onetake.printable import one_line
 from onetake.scrub import SCRUB
 from onetake.stores.naming import entry_name, label
@@ -113,11 +114,28 @@ def check_verdict(held: Held, entry: Entry) -> Iterator[Finding]:
         yield finding(Code.KEPT, held.path, why, mend, held.line_of("verdict"))
 
 
-def check_answer(held: Held, entry: Entry) -> Iterator[Finding]:
-    """Compare the stored answer with what the entry's dialect reads in the stored response."""
+def check_adopted(held: Held, entry: Entry) -> Iterator[Finding]:
+    """Say that an entry's answer was given to another request, and why it was taken for this one."""
+    adopted = entry.provenance.get("adopted")
+    if adopted is not None:
+        said = adopted if isinstance(adopted, dict) else {}
+        old, at, reason = (one_line(str(said.get(name, "unknown")), 300) for name in ("from", "at", "reason"))
+        why = f"its answer was adopted at {at}, from the entry with the key {old[:16]}: {reason}"
+        mend = "look at it, or record it again to have an answer of its own"
+        yield finding(Code.ADOPTED, held.path, why, mend, held.line_of("provenance"))
+
+
+def check_answer(held: Held, entry: Entry, judged: Judgement | None = None) -> Iterator[Finding]:
+    """Compare the stored answer with what the entry's dialect reads in the stored response.
+
+    Args:
+        held: The file.
+        entry: What is in it.
+        judged: What the gate says of the same response, where it was asked: a body is read once.
+    """
     if entry.dialect is None and entry.answer is None:
         return
-    dialect = _dialect(entry.dialect or "")
+    dialect = dialect_of(entry.dialect or "")
     if dialect is None:
         why = f"its dialect {one_line(str(entry.dialect), 60)!r} is not known here: its answer cannot be verified"
         mend = "upgrade onetake, or install the package that has this dialect"
@@ -129,9 +147,18 @@ def check_answer(held: Held, entry: Entry) -> Iterator[Finding]:
         yield finding(
             Code.UNCHECKED, held.path, why, "install onetake[brotli] or onetake[zstd]", held.line_of("answer")
         )
-    elif repr(dialect.read(entry.request, content).answer) != repr(entry.answer):  # == takes 1 for True
+        return
+    read = judged.reading.answer if judged and judged.dialect is dialect else None
+    if not _is_answer(dialect.read(entry.request, content).answer if read is None else read, entry.answer):
         why = f"its answer is not what {entry.dialect} reads in its response: one of the two was changed"
         yield finding(Code.BROKEN, held.path, why, mends.RESTORE, held.line_of("answer"))
+
+
+def _is_answer(read: Answer | None, stored: Answer | None) -> bool:
+    if read != stored:
+        return False
+    choices = stored.choices if stored else ()
+    return not any(choice.tool_calls for choice in choices) or repr(read) == repr(stored)  # == takes 1 for True
 
 
 def _usual_name(entry: Entry) -> str:
@@ -146,6 +173,6 @@ def _usual_name(entry: Entry) -> str:
         return ""
 
 
-def _dialect(said: str) -> Dialect | None:
+def dialect_of(said: str) -> Dialect | None:
     """Return the dialect of a name and version: `openai-chat/1`."""
     return next((one for one in dialects.known() if f"{one.name}/{one.version}" == said), None)

@@ -36,6 +36,12 @@ class Code(StrEnum):
     DIFFERING_ANSWERS = "differing-answers"
     MISSING_ANSWER = "missing-answer"
     KEPT = "kept"
+    ADOPTED = "adopted"
+    ORPHAN = "orphan"
+    PROBE_FIRST = "probe-first"
+    OUTDATED_KEY = "outdated-key"
+    OUTDATED_SCHEMA = "outdated-schema"
+    FROZEN_SCHEMA = "frozen-schema"
     NOT_IMPORTED = "not-imported"
     UNUSED_SIDECAR = "unused-sidecar"
 
@@ -47,6 +53,8 @@ SEVERITY: Mapping[Code, Severity] = {
     Code.BREAKS_CONTRACT: Severity.ERROR,
     Code.MISNAMED: Severity.ERROR,
     Code.DUPLICATE: Severity.ERROR,
+    Code.OUTDATED_KEY: Severity.ERROR,
+    Code.OUTDATED_SCHEMA: Severity.ERROR,
     Code.PREDATES_PARSER: Severity.WARNING,
     Code.DECORATION: Severity.WARNING,
     Code.LOOSE_CONTRACT: Severity.WARNING,
@@ -54,6 +62,10 @@ SEVERITY: Mapping[Code, Severity] = {
     Code.DIFFERING_ANSWERS: Severity.WARNING,
     Code.MISSING_ANSWER: Severity.WARNING,
     Code.KEPT: Severity.INFO,
+    Code.ADOPTED: Severity.INFO,
+    Code.ORPHAN: Severity.INFO,
+    Code.PROBE_FIRST: Severity.INFO,
+    Code.FROZEN_SCHEMA: Severity.INFO,
     Code.NOT_IMPORTED: Severity.INFO,
     Code.UNUSED_SIDECAR: Severity.INFO,
 }

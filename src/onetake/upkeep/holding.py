@@ -17,7 +17,8 @@ from onetake.stores.directory import DirectoryStore
 from onetake.stores.naming import SIDE_FOLDERS, Slot, parse_name
 
 _ENTRY_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{\s*\"onetake\"\s*:\s*\d")
-_HEX = re.compile(rb"[0-9a-f]{64}")
+_HEX = bytes(ord("x") if code in b"0123456789abcdef" else ord(" ") for code in range(256))
+_DIGEST = b"x" * 64
 _LINE = re.compile(r"\bline (\d{1,9})\b")
 _HEAD = 64
 
@@ -67,7 +68,7 @@ class Holding:
 
     def read(self) -> Iterator[Held]:
         """Read one file after the other; what cannot be read does not stop the rest."""
-        return map(self._held, self.paths)
+        return map(self.held, self.paths)
 
     @property
     def sides(self) -> tuple[str, ...]:
@@ -86,7 +87,8 @@ class Holding:
         except StoreError as error:
             return (), str(error)
 
-    def _held(self, path: Path) -> Held:
+    def held(self, path: Path) -> Held:
+        """Read one of its files."""
         slot, data = parse_name(path.name), b""
         try:
             data = files.read(path) or b""
@@ -121,4 +123,10 @@ def begins_as_entry(path: Path) -> bool:
 
 def digests_in(data: bytes) -> set[str]:
     """Return every digest that an entry's file names: of its key, its schema and its sidecars, in whatever form."""
-    return {found.decode() for found in _HEX.findall(data)}
+    found: set[str] = set()
+    mapped = data.translate(_HEX)  # a search for a fixed text is some ten times as fast as one for a class
+    at = mapped.find(_DIGEST)
+    while at >= 0:
+        found.add(data[at : at + 64].decode())
+        at = mapped.find(_DIGEST, at + 64)
+    return found

@@ -19,7 +19,17 @@ def record_again(entry: Entry, mode: Mode) -> str:
         entry: The entry; its provenance says who recorded it.
         mode: `new_episodes` replaces what is stale, `all` everything.
     """
-    node = _node(entry.provenance.get("test"))
+    return record_by(entry.provenance.get("test"), mode)
+
+
+def record_by(test: object, mode: Mode) -> str:
+    """Say how to record again what a test recorded.
+
+    Args:
+        test: Its id, as the provenance of an entry has it; anything else where none did.
+        mode: As for `record_again`.
+    """
+    node = _node(test)
     if node:
         return explain.command(mode, node)
     return f'record it again: `onetake run --mode {mode} -- PROGRAM`, or mode="{mode}" in the code'
@@ -32,15 +42,50 @@ def record_missing(entry: Entry) -> str:
 
 def show(path: Path) -> str:
     """Return the command that shows an entry."""
-    return f"onetake show {_written(path)}"
+    return f"onetake show {written(path)}"
+
+
+def check(folder: Path) -> str:
+    """Return the command that says what is wrong with the files of a folder."""
+    return f"onetake check {written(folder)}"
 
 
 def diff(path: Path, other: Path) -> str:
     """Return the command that says how two entries differ."""
-    return f"onetake diff {_written(path)} {_written(other)}"
+    return f"onetake diff {written(path)} {written(other)}"
 
 
-def _written(path: Path) -> str:
+def vouch(path: Path) -> str:
+    """Return the command by which a person says that an entry was reviewed under today's parser."""
+    return f'onetake vouch {written(path)} --reason "what you looked at"'
+
+
+def rekey(folder: Path) -> str:
+    """Return the command that shows what keys the entries in a folder, and below it, have under today's rules."""
+    return f"onetake rekey {written(folder)}"
+
+
+def adopt(folder: Path) -> str:
+    """Return the command that shows which differences explain what a run asked for in vain."""
+    return f"onetake adopt {written(folder)}"
+
+
+def prune(folder: Path, reason: str = "") -> str:
+    """Return the command that shows what of a folder could go to the trash.
+
+    Args:
+        folder: It, with all below it.
+        reason: An option of the command: `--orphans`, `--stale`; empty for every reason.
+    """
+    return f"onetake prune {written(folder)} {reason}".rstrip()
+
+
+def freeze(name: str) -> str:
+    """Return the command that writes the schema of a contract's type."""
+    return f"onetake contract freeze {explain.quoted(name)}"
+
+
+def written(path: Path) -> str:
     """Return a path as a shell takes it, from the current folder where it lies below."""
     full, here = path.absolute(), Path.cwd()
     return explain.quoted((full.relative_to(here) if full.is_relative_to(here) else full).as_posix())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from onetake.printable import one_line
 from onetake.scrub import Scrubber
 from onetake.settings import ContractSettings, Settings, load_settings
 from onetake.settings_files import nearest_file
+from onetake.upkeep.freezing import Frozen, read_frozen
 
 _SETTINGS_FILES = ("onetake.toml", "pyproject.toml")
 
@@ -24,14 +27,15 @@ class Project:
     Args:
         settings: What it says.
         file: The file itself; None where there is none, and the defaults hold.
-        importing: True imports the types that it declares contracts by.
+        importing: True imports the types that it declares contracts by; else a type counts as it was frozen.
     """
 
     def __init__(self, settings: Settings, file: Path | None, *, importing: bool) -> None:
         self.settings = settings
         self.file = file
-        self._importing = importing
+        self.importing = importing
         self._contracts: dict[str, Contract | None] = {}
+        self._frozen: dict[str, Frozen] = {}
         self._watched: dict[str, str | None] = {}
         self._scrubbers: dict[tuple[str, ...], Scrubber] = {}
 
@@ -45,19 +49,29 @@ class Project:
         """Return what the settings say of a contract, None where they do not declare it."""
         return self.settings.contracts.get(name)
 
-    def needs_import(self, declared: ContractSettings) -> bool:
-        """Tell whether only importing would give a contract, and nothing is imported."""
-        return names_type(declared.schema) and not self._importing
+    def frozen(self, declared: ContractSettings) -> Frozen | None:
+        """Return the file that a declared type is frozen to, as it is; None where the contract is no type."""
+        if not names_type(declared.schema):
+            return None
+        if declared.name not in self._frozen:
+            self._frozen[declared.name] = read_frozen(declared, self.settings.root)
+        return self._frozen[declared.name]
 
     def contract(self, declared: ContractSettings) -> Contract | None:
-        """Return a declared contract of today; None where only importing would give it, and nothing is imported.
+        """Return a declared contract of today: a type as it was frozen, where nothing is imported.
+
+        Returns:
+            None where only importing would give it.
 
         Raises:
             UsageError: It is wrong, or cannot be imported.
         """
         name = declared.name
         if name not in self._contracts:
-            self._contracts[name] = None if self.needs_import(declared) else self._made(name)
+            frozen = None if self.importing else self.frozen(declared)
+            kept = frozen.contract if frozen else None
+            made = self._made(name) if frozen is None else kept and aimed(kept, declared.on)
+            self._contracts[name] = made
         return self._contracts[name]
 
     def watch(self, declared: ContractSettings) -> str | None:
@@ -91,16 +105,19 @@ class Project:
         return self.file, next(said, 1)
 
     def _made(self, name: str) -> Contract:
+        settings = self.settings
         try:
-            (contract,) = as_contracts(
-                name, root=self.settings.root, declared=self.settings.contracts, prefix=self.settings.prefix
-            )
+            # What a module prints while it is imported is no part of a command's output.
+            with contextlib.redirect_stdout(sys.stderr):
+                (contract,) = as_contracts(
+                    name, root=settings.root, declared=settings.contracts, prefix=settings.prefix
+                )
         except UsageError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             # A module of the project may raise anything while it is imported.
             why = one_line(f"{type(error).__name__}: {error}", 300)
-            raise UsageError(f"contract {name!r}: {self.settings.contracts[name].schema} broke: {why}") from error
+            raise UsageError(f"contract {name!r}: {settings.contracts[name].schema} broke: {why}") from error
         return contract
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from onetake.model import Entry
 from onetake.scrub import Scrubber
 from onetake.scrub.scanning import scan
+from onetake.upkeep import mends
 from onetake.upkeep.findings import Code, Finding, finding
 from onetake.upkeep.holding import Held
 from onetake.writing import is_binary
@@ -17,6 +19,9 @@ _MEND = (
     "revoke it where it was issued, for it may be in the history of version control; then delete the file and record"
     " again (`paths` and `patterns` of `scrub` in the settings name what the built-in list does not know)"
 )
+
+
+_write = json.JSONEncoder(check_circular=False).encode
 
 
 def in_file(path: Path, data: bytes) -> Iterator[Finding]:
@@ -38,23 +43,31 @@ def in_entry(held: Held, entry: Entry, scrubber: Scrubber, *, verified: bool) ->
         scrubber: The project's.
         verified: True where its answer holds nothing but what the response does; else the file is scanned, too.
     """
-    scrubbing = scrubber.begin()
-    scrubbing.request(entry.request)
-    scrubbing.response(entry.response)
-    if scrubbing.spans or not verified or scan(_rest(entry)):
-        in_bytes = list(in_file(held.path, held.data))
-        yield from in_bytes or (_secret(held.path, "secret", where, 1) for where in scrubbing.spans)
+    rest = _rest(entry)
+    if not verified or not scrubber.clears(entry.request, entry.response, rest):
+        scrubbing = scrubber.begin()
+        scrubbing.request(entry.request)
+        scrubbing.response(entry.response)
+        if scrubbing.spans or not verified or scan(rest.encode()):
+            in_bytes = list(in_file(held.path, held.data))
+            found = in_bytes or [_secret(held.path, "secret", where, 1) for where in scrubbing.spans]
+            is_scrubbed = verified and scrubbing.spans
+            yield from (replace(one, mend=_scrub(held.path)) if is_scrubbed else one for one in found)
     for side, body in (("request", entry.request.body), ("response", entry.response.body)):
         if is_binary(body):  # base64 in the file, and nothing that could be scrubbed
             yield from (_secret(held.path, found.kind, f"{side}.body", 1) for found in scan(body))
 
 
-def _rest(entry: Entry) -> bytes:
-    """Return what an entry holds besides its request, response and answer, as it would stand in a file."""
+def _scrub(path: Path) -> str:
+    return f"revoke it where it was issued, for version control may hold it; {mends.rekey(path.parent)} --yes scrubs it"
+
+
+def _rest(entry: Entry) -> str:
+    """Return what an entry holds besides its request, response and answer, as JSON."""
     violations = [(one.path, one.expected, one.found) for one in entry.violations]
     words = [entry.verdict, entry.contract.name if entry.contract else "", entry.dialect, entry.request.method]
     held = [entry.provenance, entry.metrics, entry.key_spec.rules, entry.extra]
-    return json.dumps([words, violations, entry.scrubbed, held]).encode()
+    return _write({"": [words, violations, entry.scrubbed, held]})
 
 
 def _secret(path: Path, kind: str, where: str, line: int) -> Finding:

@@ -1,0 +1,155 @@
+"""`onetake adopt`: new entries from old ones, after a change that no answer hangs on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from onetake.cli import output
+from onetake.cli.entries import as_path, settings_root
+from onetake.cli.exits import Exit
+from onetake.errors import UsageError
+from onetake.printable import counted
+from onetake.upkeep.adopting import Group, Plan, Unexplained, Written, plan
+from onetake.upkeep.adopting import adopt as adopt_group
+
+_TESTS = 5
+_MISSES = 10
+
+
+@click.command()
+@click.argument("path", required=False)
+@click.option("--yes", is_flag=True, help="Write the entries; without it they are only shown.")
+@click.option("--only", multiple=True, metavar="NAME", help="Adopt only the difference of this name; may be repeated.")
+@click.option("--reason", default="", metavar="TEXT", help="Why it may be, for the provenance of the new entries.")
+@output.json_option()
+@click.pass_context
+def adopt(
+    context: click.Context, path: str | None, yes: bool, only: tuple[str, ...], reason: str, as_json: bool
+) -> None:
+    """Answer what the last run missed from stored entries, where a small difference explains it.
+
+    After an SDK's upgrade that adds a field, say, or an edit of a prompt that changes nothing of its sense. Only
+    cassettes in PATH and below count; those of the whole project where it is left out. Each difference is shown, with
+    what it explains. Nothing is asked of a provider, and no entry is replaced. Exit code 1 where a miss is left.
+    """
+    start = as_path(path) if path is not None else settings_root()
+    if not start.is_dir():
+        raise UsageError(f"{path}: there is no such folder")
+    found = plan(start)
+    chosen = _chosen(found, only)
+    done: list[Written] = []
+    if yes:
+        done = [one for group in chosen for one in adopt_group(group, reason, start)]
+    failed = bool(found.unexplained) or any(group.refused for group in found.groups) or any(map(_failed, done))
+    if as_json:
+        output.print_json(_document(found, done, wrote=yes))
+    else:
+        _print(found, chosen, done, wrote=yes)
+    context.exit(Exit.FINDINGS if failed else Exit.OK)
+
+
+def _chosen(found: Plan, only: Sequence[str]) -> list[Group]:
+    names = {group.name for group in found.groups}
+    if unknown := [name for name in only if name not in names]:
+        raise UsageError(f"--only {unknown[0]}: no difference has that name; `onetake adopt` shows all")
+    refused = [group for group in found.groups if group.refused and group.name in only]
+    if refused:
+        raise UsageError(f"--only {refused[0].name}: it is refused: {refused[0].refused}")
+    return [group for group in found.groups if not group.refused and (not only or group.name in only)]
+
+
+def _failed(one: Written) -> bool:
+    return bool(one.why)
+
+
+def _document(found: Plan, done: Sequence[Written], *, wrote: bool) -> dict[str, Any]:
+    return {
+        "groups": [_group_data(group) for group in found.groups],
+        "unexplained": [_unexplained_data(one) for one in found.unexplained],
+        "written": [output.shown_path(one.path) for one in done if not one.why],
+        "failed": [{"path": output.shown_path(one.path), "why": one.why} for one in done if one.why],
+        "dry_run": not wrote,
+    }
+
+
+def _group_data(group: Group) -> dict[str, Any]:
+    return {
+        "name": group.name,
+        "difference": [
+            {"kind": one.kind.value, "path": one.place, "old": one.old or None, "new": one.new or None}
+            for one in group.operations
+        ],
+        "misses": len(group.misses),
+        "tests": list(group.tests),
+        "cautions": list(group.cautions),
+        "refused": group.refused,
+        "mend": group.mend,
+        "entries": [
+            {
+                "cassette": output.shown_path(one.folder),
+                "from": output.shown_path(one.old),
+                "key": one.entry.key,
+                "ordinal": one.entry.ordinal,
+                "missed": one.missed,
+            }
+            for one in group.adoptions
+        ],
+    }
+
+
+def _unexplained_data(one: Unexplained) -> dict[str, Any]:
+    return {
+        "cassette": output.shown_path(one.missed.folder),
+        "test": one.missed.test,
+        "key": one.missed.key,
+        "why": one.why,
+        "mend": one.mend,
+    }
+
+
+def _print(found: Plan, chosen: Sequence[Group], done: Sequence[Written], *, wrote: bool) -> None:
+    for group in found.groups:
+        _print_group(group)
+    for one in found.unexplained[:_MISSES]:
+        output.title(f"{output.shown_path(one.missed.folder)}: {one.missed.key[:16]} is not explained")
+        output.say(f"  {one.why}")
+        output.say(f"  mend: {one.mend}")
+        output.say()
+    if len(found.unexplained) > _MISSES:
+        output.say(f"and {len(found.unexplained) - _MISSES} more that are not explained")
+    for failure in filter(_failed, done):
+        output.say(f"{output.shown_path(failure.path)}: not written: {failure.why}")
+    if not found.groups and not found.unexplained:
+        output.say("nothing to adopt: what the last runs asked for is stored, or nothing was missed")
+    elif wrote:
+        output.say(f"{_entries(sum(not one.why for one in done))} written; the old ones stay, for `onetake prune`")
+    elif chosen:
+        number = sum(len(group.adoptions) for group in chosen)
+        output.say(f"{_entries(number)} would be written: `onetake adopt --yes` does it")
+
+
+def _print_group(group: Group) -> None:
+    output.title(f"{group.name}: {counted(len(group.misses), 'request')} missed")
+    for one in group.operations:
+        output.say(f"  {one}")
+    tests = ", ".join(group.tests[:_TESTS]) + (f" and {len(group.tests) - _TESTS} more" * (len(group.tests) > _TESTS))
+    missed = sum(one.missed for one in group.adoptions)
+    others = len(group.adoptions) - missed
+    output.fields(
+        [
+            ("  tests", tests),
+            ("  caution", "\n".join(group.cautions)),
+            ("  refused", group.refused),
+            ("  mend", group.mend),
+            ("  entries", f"{missed:,} for what was missed" if missed else ""),
+            ("", f"{others:,} more, to which the same applies and which the run did not reach" if others else ""),
+        ]
+    )
+    output.say()
+
+
+def _entries(number: int) -> str:
+    return f"{number:,} entr{'y' if number == 1 else 'ies'}"

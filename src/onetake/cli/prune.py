@@ -1,0 +1,214 @@
+"""`onetake prune`: what is needed no more, by reason, to the trash."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import click
+
+from onetake.cli import output
+from onetake.cli.entries import folder_to_search
+from onetake.cli.exits import Exit
+from onetake.errors import UsageError
+from onetake.printable import counted
+from onetake.upkeep.pruning import Plan, Wanted
+from onetake.upkeep.pruning import plan as plan_of
+from onetake.upkeep.reasons import BY_RUNS, Left, Reason
+from onetake.upkeep.removing import Done
+from onetake.upkeep.removing import prune as prune_by
+
+_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+_AGE = re.compile(r"([0-9]{1,5})([hdw])")
+_BYTES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+_SIZE = re.compile(r"([0-9]{1,12}(?:[.][0-9]{1,6})?) ?([KMG]?I?B?)", re.IGNORECASE)
+
+_MOST = 20
+"""Files of one reason that are listed."""
+
+
+@click.command()
+@click.argument("path", required=False)
+@click.option("--orphans", is_flag=True, help="Entries that a run of all tests left without use.")
+@click.option("--superseded", is_flag=True, help="Of those, the ones in whose place another one is used.")
+@click.option("--stale", is_flag=True, help="Entries of another schema_version, or that break today's contract.")
+@click.option("--older-than", metavar="AGE", help="Entries that were recorded so long ago: 90d, 12w, 36h.")
+@click.option("--rejects", is_flag=True, help="Answers that the gate refused.")
+@click.option(
+    "--sidecars", is_flag=True, help="Bodies and schemas that no entry names; every other reason takes them too."
+)
+@click.option("--max-bytes", metavar="SIZE", help="Take what is needed least until so much is kept: 200MB.")
+@click.option("--empty", is_flag=True, help="Empty the trash, for good.")
+@click.option("--import", "importing", is_flag=True, help="Import the types that contracts are declared by.")
+@click.option("--yes", is_flag=True, help="Do it.")
+@output.json_option()
+@click.pass_context
+def prune(
+    context: click.Context,
+    /,
+    path: str | None,
+    older_than: str | None,
+    max_bytes: str | None,
+    empty: bool,
+    importing: bool,
+    yes: bool,
+    as_json: bool,
+    **flags: bool,
+) -> None:
+    """Move what is needed no more to the trash, .onetake/trash/: entries, rejects and sidecars.
+
+    They are looked for in PATH and below; in the settings' folder where PATH is left out. Without --yes it says what
+    would be done, and does nothing; without a reason, what could be done for each. What is pinned or shared stays. Exit
+    code 4 where the runs on record cannot tell what is unused, or where --max-bytes is not reached.
+    """
+    wanted = _wanted(flags, older_than, max_bytes, empty=empty)
+    shows_all = not wanted.reasons and wanted.most is None
+    if shows_all and yes:
+        raise UsageError("--yes needs a reason: --orphans, --stale, …; without --yes all that could be pruned is shown")
+    start = folder_to_search(path)
+    if shows_all:
+        wanted = Wanted(frozenset(Reason) - {Reason.OLD, Reason.TRASH})
+    plan = plan_of(start, wanted, importing=importing)
+    refused = bool(plan.unproved) and bool(wanted.reasons & BY_RUNS) and not shows_all
+    done = prune_by(plan) if yes and not refused else None
+    if as_json:
+        output.print_json(_data(plan, done, wanted, refused=refused))
+    else:
+        _print(plan, done, wanted, refused=refused, shows_all=shows_all)
+    is_short = refused or plan.over > 0 or bool(done and done.busy)
+    context.exit(Exit.INCONCLUSIVE if is_short else Exit.OK)
+
+
+def _wanted(flags: dict[str, bool], older_than: str | None, max_bytes: str | None, *, empty: bool) -> Wanted:
+    words = {"orphans": Reason.ORPHAN, "rejects": Reason.REJECT, "sidecars": Reason.SIDECAR}
+    chosen = {words.get(name) or Reason(name) for name, is_set in flags.items() if is_set}
+    chosen |= {Reason.TRASH} if empty else set()
+    chosen |= {Reason.OLD} if older_than is not None else set()
+    age = _age(older_than) if older_than is not None else None
+    return Wanted(frozenset(chosen), age, _size(max_bytes) if max_bytes is not None else None)
+
+
+def _age(word: str) -> timedelta:
+    found = _AGE.fullmatch(word.strip())
+    if found is None:
+        raise UsageError(f"--older-than {word}: must be a number of hours, days or weeks, as in 36h, 90d or 12w")
+    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+
+
+def _size(word: str) -> int:
+    found = _SIZE.fullmatch(word.strip())
+    if found is None or _unit(found[2]) not in _BYTES:
+        raise UsageError(f"--max-bytes {word}: must be a size, as in 200MB, 1.5GB or 500000")
+    return int(float(found[1]) * _BYTES[_unit(found[2])])
+
+
+def _unit(word: str) -> str:
+    """Return a unit of bytes as `_BYTES` has it: `k` alone is `KB`."""
+    return f"{word.upper().removesuffix('B')}B"
+
+
+def _rows(plan: Plan, done: Done | None) -> list[dict[str, Any]]:
+    """Return every file that goes, or has gone: its path, the reasons by name, and its size."""
+    entries = plan.entries if done is None else done.entries
+    named = {Reason.SIDECAR.value: "no entry names it"}
+    swept = None if done is None else set(done.sidecars)
+    sidecars = [one for one in plan.sidecars if swept is None or one.path in swept]
+    emptied = [one for _, one in plan.emptied] if done is None else done.emptied
+    found = [(one.path, {reason.value: why for reason, why in one.why.items()}, one.size) for one in entries]
+    found += [(one.path, named, one.size) for one in sidecars]
+    found += [(one.path, {Reason.TRASH.value: "it goes for good"}, one.size) for one in emptied]
+    return [{"path": output.shown_path(path), "reasons": why, "size": size} for path, why, size in found]
+
+
+def _data(plan: Plan, done: Done | None, wanted: Wanted, *, refused: bool) -> dict[str, Any]:
+    rows = [] if refused else _rows(plan, done)
+    return {
+        "done": done is not None,
+        "files": rows,
+        "total": {"files": len(rows), "bytes": sum(row["size"] for row in rows)},
+        "left": [{"path": output.shown_path(one.path), "why": one.why} for one in _left(plan, done)],
+        "unproved": _by_root(plan.unproved),
+        "busy": _by_root(done.busy if done else {}),
+        "unmatched_pins": [word for words in plan.pins.values() for word in words],
+        "in_trash": {"files": len(plan.in_trash), "bytes": sum(one.size for _, one in plan.in_trash)},
+        "limit": None if wanted.most is None else {"bytes": wanted.most, "kept": plan.kept, "over": plan.over},
+    }
+
+
+def _left(plan: Plan, done: Done | None) -> list[Left]:
+    return [*plan.left, *(done.left if done else ())]
+
+
+def _by_root(why: Mapping[Path, str]) -> list[dict[str, str]]:
+    return [{"root": output.shown_path(root), "why": said} for root, said in sorted(why.items())]
+
+
+def _print(plan: Plan, done: Done | None, wanted: Wanted, *, refused: bool, shows_all: bool) -> None:
+    by_runs = bool(wanted.reasons & BY_RUNS) or wanted.most is not None
+    for root, why in sorted(plan.unproved.items()) if by_runs else ():
+        output.say(f"which entries are unused cannot be told in {output.shown_path(root)}: {why}")
+    if refused:
+        output.say("nothing was touched")
+        return
+    for root, why in sorted(done.busy.items()) if done else ():
+        output.say(f"nothing was touched in {output.shown_path(root)}: {why}; try again")
+    rows = _rows(plan, done)
+    for reason in Reason:
+        _print_reason(reason, [row for row in rows if next(iter(row["reasons"])) == reason.value])
+    _print_left(_left(plan, done))
+    for root, words in sorted(plan.pins.items()):
+        output.say(f"pinned in the settings of {output.shown_path(root)}, and no entry: {', '.join(map(repr, words))}")
+    _print_total(plan, rows, wanted, done=done is not None, shows_all=shows_all)
+
+
+def _print_reason(reason: Reason, rows: list[dict[str, Any]]) -> None:
+    if not rows:
+        return
+    output.title(f"{reason.value}: {_files(rows)}")
+    cells = [(row["path"], _bytes(row["size"]), _why(row["reasons"])) for row in rows[:_MOST]]
+    output.table(("file", "size", "why"), cells)
+    output.say(f"and {len(rows) - _MOST:,} more: --json names all" if len(rows) > _MOST else "")
+
+
+def _why(reasons: Mapping[str, str]) -> str:
+    (_, first), *more = reasons.items()
+    return "; ".join([first, *(f"{name}: {why}" for name, why in more)])
+
+
+def _print_left(left: list[Left]) -> None:
+    if not left:
+        return
+    output.title(f"left: {counted(len(left), 'file')}")
+    output.table(("file", "why"), [(output.shown_path(one.path), one.why) for one in left[:_MOST]])
+    output.say(f"and {len(left) - _MOST:,} more: --json names all" if len(left) > _MOST else "")
+
+
+def _print_total(plan: Plan, rows: list[dict[str, Any]], wanted: Wanted, *, done: bool, shows_all: bool) -> None:
+    gone = [row for row in rows if Reason.TRASH.value in row["reasons"]]
+    moved = [row for row in rows if Reason.TRASH.value not in row["reasons"]]
+    if moved or not gone:
+        what = f"{'moved' if done else 'would move'} {_files(moved)} to the trash"
+        how = "" if done else ": name the reasons that are to count, and --yes" if shows_all else ": --yes does it"
+        output.say(f"{what}{how if moved else ''}" if moved else "nothing to prune")
+    if gone:
+        output.say(f"{'removed' if done else 'would remove'} {_files(gone)} from the trash for good")
+    if plan.in_trash and not gone:
+        size = _bytes(sum(one.size for _, one in plan.in_trash))
+        output.say(f"in the trash: {counted(len(plan.in_trash), 'file')}, {size}; `onetake prune --empty` removes them")
+    if wanted.most is not None and plan.over:
+        over = f"{_bytes(plan.over)} more than {_bytes(wanted.most)} are kept"
+        output.say(f"{over}: tests or pins need the rest, or it cannot be told that they do not")
+
+
+def _files(rows: list[dict[str, Any]]) -> str:
+    return f"{counted(len(rows), 'file')}, {_bytes(sum(row['size'] for row in rows))}"
+
+
+def _bytes(size: int) -> str:
+    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if size >= unit:
+            return f"{size / unit:.1f} {name}"
+    return f"{size} B"

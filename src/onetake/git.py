@@ -1,0 +1,102 @@
+"""The one way to git: what is asked changes nothing, and a repository's own configuration makes it run nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+
+_SECONDS = 20.0
+"""How long git may take to answer; a history on a slow disk is not worth a stuck check."""
+
+_QUIET = (
+    "--no-pager",
+    "--literal-pathspecs",
+    *("-c", "core.fsmonitor=false"),
+    *("-c", f"core.hooksPath={os.devnull}"),
+    *("-c", "log.showSignature=false"),
+    *("-c", "diff.relative=false"),
+)
+"""No pager, monitor, hook or signature program of the repository is run, and `*` in a file's name is no pattern."""
+
+_KEPT = ("GIT_CONFIG", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_EXEC_PATH")
+"""What counts of git's own variables; the rest, which a hook of git is started with, would aim it elsewhere."""
+
+_NOTHING_FETCHED = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
+"""A partial clone fetches what it lacks, by a command that its configuration may name; here it lacks it."""
+
+
+def ask(folder: Path, *words: str, given: bytes = b"", seconds: float = _SECONDS) -> bytes | None:
+    """Ask git something.
+
+    Args:
+        folder: Where; the repository is the one that it lies in.
+        words: The command and its arguments: one that only reads. A revision or a path of a file that others wrote has
+            to be checked, or to stand where it cannot be an option.
+        given: What git reads from its standard input.
+        seconds: How long it may take.
+
+    Returns:
+        What it prints; None where there is no git, no repository or no answer, or where it takes too long.
+    """
+    import subprocess  # dear to load, and most sessions ask nothing
+
+    program = _program(os.environ.get("PATH", os.defpath))
+    if program is None:
+        return None
+    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name.startswith(_KEPT)}
+    command = [program, "-C", str(folder), *_QUIET, *words]
+    try:
+        done = subprocess.run(
+            command, input=given, env=own | _NOTHING_FETCHED, capture_output=True, timeout=seconds, check=False
+        )
+    except (OSError, ValueError, subprocess.SubprocessError):  # ValueError: a NUL in a name
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def line(folder: Path, *words: str) -> str:
+    """Ask git for one line of text; empty where there is no answer."""
+    return (ask(folder, *words) or b"").decode("utf-8", "replace").strip()
+
+
+def is_installed() -> bool:
+    """Tell whether there is a git to ask."""
+    return _program(os.environ.get("PATH", os.defpath)) is not None
+
+
+def blobs(folder: Path, digests: Iterable[str]) -> dict[str, bytes]:
+    """Return the contents of files that git has.
+
+    Args:
+        folder: Where the repository is.
+        digests: What git calls them: 40 or 64 hex digits each.
+
+    Returns:
+        By their digests; without those that it does not have.
+    """
+    wanted = list(dict.fromkeys(digests))
+    lines = "".join(f"{one}\n" for one in wanted)
+    printed = ask(folder, "cat-file", "--batch", "--buffer", given=lines.encode()) or b""
+    found: dict[str, bytes] = {}
+    at = 0
+    for digest in wanted:
+        head, _, _ = printed[at : at + 200].partition(b"\n")
+        at += len(head) + 1
+        name, kind, size = (*head.decode("ascii", "replace").split(" "), "", "")[:3]
+        if name != digest or not size.isdigit():
+            continue  # `<digest> missing`, and nothing behind it
+        if kind == "blob":
+            found[digest] = printed[at : at + int(size)]
+        at += int(size) + 1
+    return found
+
+
+@lru_cache(4)
+def _program(path: str) -> str | None:
+    """Return git as PATH has it: Windows would start a `git.exe` that lies in the current folder before that."""
+    names = ("git.exe",) if os.name == "nt" else ("git",)
+    folders = [folder for folder in path.split(os.pathsep) if Path(folder).is_absolute()]
+    programs = (Path(folder, name) for folder in folders for name in names)
+    return next((str(one) for one in programs if one.is_file() and os.access(one, os.X_OK)), None)

@@ -1,0 +1,51 @@
+"""What changed between two requests, in a word: the prompt, a parameter, a field that an SDK upgrade added."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from onetake.compare import Difference
+from onetake.printable import one_line
+
+_FIRST = re.compile(r"body(?:\$)?\.([A-Za-z_]\w*)")
+_LAST = re.compile(r"\.([A-Za-z_]\w*)$")
+_PROMPT = re.compile(
+    r"messages?|contents?|inputs?|prompt|system|systemInstruction|system_instruction|instructions|preamble|chat_history"
+    r"|query|documents|texts?|arguments"
+)
+_OTHER = {
+    "model": "the model",
+    "tools": "the tools",
+    "functions": "the tools",
+    "response_format": "the answer's schema",
+}
+_VERBS = {"added": "added", "removed": "removed"}
+
+
+def changes(differences: Iterable[Difference]) -> tuple[str, ...]:
+    """Say what changed, each once, in the order of the differences.
+
+    Returns:
+        `the prompt changed`, `the model changed`, `the tools changed`, `field seed added`, `header x removed`,
+        `parameter temperature changed`, …
+    """
+    return tuple(dict.fromkeys(f"{_thing(one)} {_VERBS.get(one.kind, 'changed')}" for one in differences))
+
+
+def _thing(one: Difference) -> str:
+    part, _, name = one.path.partition(".")
+    if part in ("url", "method"):
+        return "the URL" if part == "url" else "the method"
+    if part == "headers":
+        return f"header {one_line(name, 60)}"
+    first, last = _FIRST.match(one.path), _LAST.search(one.path)
+    if first is None:
+        return "the body"
+    is_prompt = _PROMPT.fullmatch(first[1]) is not None
+    is_inside = last is not None and last.start() >= first.end()
+    if last and one.kind in _VERBS and (is_inside or not is_prompt):
+        return f"field {one_line(last[1], 60)}"
+    if is_prompt:
+        return "the prompt"
+    return _OTHER.get(first[1]) or f"parameter {one_line(first[1], 60)}"

@@ -1,0 +1,72 @@
+"""Entries that the model may answer otherwise by now: they are old, or another model is served under the name."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from onetake.model import Entry, Mode
+from onetake.printable import one_line
+from onetake.upkeep import mends
+from onetake.upkeep.findings import Code, Finding, finding
+from onetake.upkeep.holding import Held
+from onetake.validity import moment
+
+Named = tuple[Path, str, str]
+"""A settings folder, a host, and a model as it was asked for there."""
+
+
+def check_age(held: Held, entry: Entry, probe_after: float | None) -> Iterator[Finding]:
+    """Say that an entry is older than the setting `probe_after` allows; one without a date is of any age.
+
+    Args:
+        held: The file.
+        entry: What is in it.
+        probe_after: Days from the recording; None where age is no reason.
+    """
+    recorded = moment(entry.provenance.get("recorded_at")) if probe_after is not None else None
+    if recorded is None or probe_after is None:
+        return
+    age = datetime.now(UTC) - recorded
+    if age > timedelta(days=min(probe_after, timedelta.max.days)):
+        why = f"it was recorded {age.days} days ago, and probe_after allows {probe_after:g}"
+        mend = mends.record_again(entry, Mode.ALL)
+        yield finding(Code.PROBE_FIRST, held.path, why, mend, held.line_of("provenance"))
+
+
+class Served:
+    """Which model was served under each name that was asked for, as the entries say."""
+
+    def __init__(self) -> None:
+        self._newest: dict[Named, tuple[datetime, str]] = {}
+        self._found: dict[tuple[Named, str], list[tuple[datetime, str, str]]] = defaultdict(list)
+
+    def add(self, path: Path, entry: Entry, root: Path) -> None:
+        """Take an entry in, which lies under the settings of a folder."""
+        said = entry.provenance
+        asked, served, recorded = said.get("model_asked"), said.get("model_served"), moment(said.get("recorded_at"))
+        if not (isinstance(asked, str) and isinstance(served, str) and asked and served and recorded):
+            return
+        named = root, _host(entry.request.url), asked
+        self._newest[named] = max(self._newest.get(named, (recorded, served)), (recorded, served))
+        self._found[named, served].append((recorded, str(path), str(said.get("test") or "")))
+
+    def check(self) -> Iterator[Finding]:
+        """Name the entries that are older than the newest of their model, and got another one served."""
+        for (named, served), found in self._found.items():
+            newest, now = self._newest[named]
+            for recorded, path, test in found if served != now else ():
+                if recorded < newest:
+                    asked = one_line(named[2], 80)
+                    why = f"{asked!r} was served by {one_line(served, 80)!r}, and by {one_line(now, 80)!r} since"
+                    yield finding(Code.PROBE_FIRST, Path(path), why, mends.record_by(test, Mode.ALL))
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).netloc
+    except ValueError:
+        return ""

@@ -1,0 +1,230 @@
+"""Whether the files that a contract watches are others than when an entry was recorded, as far as git can tell.
+
+It is asked only where digests do not say that they are the same. Then history may still prove it: a file was renamed and
+says what it said. What an entry has no digest of is compared with the commit that it was recorded at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from functools import cached_property
+from itertools import combinations, groupby
+from pathlib import Path
+from typing import Any
+
+from onetake.contract.watch import base_of, content_of, digest_of, selects, watched
+from onetake.printable import one_line
+from onetake.upkeep.commits import Change, Commits
+
+_FOLLOWED = 50
+"""Watched files whose renames are looked for; where there are more, only the changes of all together are."""
+
+_FEW_PATHS = 8
+"""Watched paths of which it is tried whether some were watched before the others were."""
+
+_LOOKED_AT = 20
+"""Changes whose contents are read at once."""
+
+
+class Since(StrEnum):
+    """What became of the watched files since an entry was recorded."""
+
+    SAME = "same"
+    CHANGED = "changed"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What history says.
+
+    Args:
+        since: The finding.
+        why: Which change it was, or why nobody knows; in a few words that may be printed. May be empty.
+    """
+
+    since: Since
+    why: str = ""
+
+
+class History:
+    """The past of the files that one contract watches.
+
+    Args:
+        root: The settings' folder.
+        watch: As in the contract.
+        scrub: Takes secrets out of a text: what a commit says of itself is not ours.
+    """
+
+    def __init__(self, root: Path, watch: Sequence[str | Path], scrub: Callable[[str], str]) -> None:
+        self._root = root.absolute()
+        self._watch = tuple(watch)
+        self._scrub = scrub
+        self._commits = Commits(self._root)
+        self._at: dict[str, Past] = {}
+
+    def since(self, digests: Sequence[str], provenance: Mapping[str, Any]) -> Past:
+        """Say what became of the watched files.
+
+        Args:
+            digests: Those of the watched files that the entry was recorded or reviewed under, none of them today's.
+            provenance: The entry's own: the commit it was recorded at counts, where nothing was changed then.
+        """
+        if not self._renamed.isdisjoint(digests):
+            return Past(Since.SAME)
+        if digests and self._parts.isdisjoint(digests):
+            return Past(Since.CHANGED, self.last)
+        return self._since_commit(provenance)
+
+    @cached_property
+    def last(self) -> str:
+        """The last change of a watched file, in a few words; empty where git does not know it."""
+        if uncommitted := self._uncommitted():
+            return f"{one_line(uncommitted, 80)} is changed, and not committed"
+        for change in self._moving():
+            if change.is_first and self._commits.is_shallow:
+                break
+            return self._told(change)
+        if self._commits.is_over:
+            return "git was too slow to say by which commit"
+        return "by which commit cannot be told: this clone is shallow" if self._commits.is_shallow else ""
+
+    def _since_commit(self, provenance: Mapping[str, Any]) -> Past:
+        commit = provenance.get("commit")
+        if self._commits.why_none:
+            return Past(Since.UNKNOWN, self._commits.why_none)
+        if not isinstance(commit, str) or not Commits.is_name(commit):
+            return Past(Since.UNKNOWN, "it names no commit that it was recorded at")
+        if provenance.get("dirty"):
+            return Past(Since.UNKNOWN, f"files were changed and not committed then, at commit {commit[:12]}")
+        if commit not in self._at:
+            self._at[commit] = self._compared(commit)
+        return self._at[commit]
+
+    def _compared(self, commit: str) -> Past:
+        """Compare today's files with those of a commit, under the names that they may have had then."""
+        if outside := next((name for name in self._contents if not self._commits.is_inside(name)), ""):
+            return Past(Since.UNKNOWN, f"{one_line(outside, 80)} lies outside of the repository")
+        then = self._files(commit)
+        if self._commits.is_over:
+            return Past(Since.UNKNOWN, "git was too slow to say")
+        if then is None:
+            return Past(Since.UNKNOWN, f"its commit {commit[:12]} is not in this clone (squashed, rebased or shallow)")
+        read = self._commits.contents(tuple(then.values()))
+        if read.keys() != set(then.values()):
+            return Past(Since.UNKNOWN, f"this clone does not have all files of its commit {commit[:12]}")
+        had = {name: content_of(name, read[digest]) for name, digest in then.items()}
+        if had == self._contents or any(self._was(names, had) for names in self._earlier):
+            return Past(Since.SAME)
+        return Past(Since.CHANGED, self.last)
+
+    def _was(self, names: Mapping[str, str], had: Mapping[str, str]) -> bool:
+        """Tell whether a commit had today's files under the names of then, and no other watched one."""
+        return had == {then: content_of(then, self._files_today[name]) for name, then in names.items()}
+
+    def _files(self, commit: str) -> dict[str, str] | None:
+        """Return the files of a commit that are watched, or are under another name; None where it is not there."""
+        renamed = {then for names in self._earlier for name, then in names.items() if then != name}
+        found = self._commits.files(commit, [*self._bases, *sorted(renamed)])
+        if found is None:
+            return None
+        return {name: digest for name, digest in found.items() if name in renamed or self._selects(name)}
+
+    @cached_property
+    def _files_today(self) -> dict[str, bytes]:
+        return watched(self._watch, self._root)
+
+    @cached_property
+    def _contents(self) -> dict[str, str]:
+        return {name: content_of(name, data) for name, data in self._files_today.items()}
+
+    @cached_property
+    def _bases(self) -> list[str]:
+        return list(dict.fromkeys(base_of(given, self._root) for given in self._watch))
+
+    @cached_property
+    def _renamed(self) -> frozenset[str]:
+        """The digests that today's contents have under their earlier names."""
+        contents = ({then: content_of(then, self._files_today[name]) for name, then in names.items()}
+                    for names in self._earlier)  # fmt: skip
+        return frozenset(map(digest_of, contents))
+
+    @cached_property
+    def _parts(self) -> frozenset[str]:
+        """The digests of today's files if fewer paths were watched: an entry that has one is older than the others."""
+        few = self._watch if len(self._watch) <= _FEW_PATHS else ()
+        chosen = (some for number in range(1, len(few)) for some in combinations(few, number))
+        return frozenset(map(self._digest_of_some, chosen))
+
+    def _digest_of_some(self, watch: Sequence[str | Path]) -> str:
+        own = {name: content for name, content in self._contents.items() if self._selects(name, watch)}
+        return digest_of(own)
+
+    @cached_property
+    def _followed(self) -> dict[str, list[Change]]:
+        """The changes of each watched file under all names that it had; of none where they are many."""
+        names = self._contents if len(self._contents) <= _FOLLOWED else ()
+        return {name: self._commits.renames(name) for name in names}
+
+    @cached_property
+    def _earlier(self) -> list[dict[str, str]]:
+        """What the watched files were called before each commit that renamed some of them, newest first."""
+        moved = [
+            (change, name)
+            for name, changes in self._followed.items()
+            for change in changes
+            if change.before != change.name
+        ]
+        moved.sort(key=lambda one: (-one[0].time, one[0].commit))
+        names = {name: name for name in self._contents}
+        states = []
+        for _, together in groupby(moved, lambda one: one[0].commit):
+            names = names | {name: change.before for change, name in together}
+            states.append(names)
+        return states
+
+    def _uncommitted(self) -> str:
+        """Name a watched file that is not as it was committed; empty where there is none."""
+        committed = self._files("HEAD")
+        if committed is None:
+            return ""
+        read = self._commits.contents(tuple(committed.values()))
+        had = {name: content_of(name, read[digest]) for name, digest in committed.items() if digest in read}
+        return next((name for name, content in self._contents.items() if had.get(name, "") != content), "")
+
+    def _moving(self) -> Iterator[Change]:
+        """Find the changes that moved what counts of a file, newest first."""
+        own = [change for changes in self._followed.values() for change in changes if change.commit]
+        known = {(change.commit, change.name) for change in own}
+        others = [change for change in self._commits.changes(self._bases) if self._selects(change.name)]
+        order = {change.commit: -number for number, change in enumerate(others)}
+        found = own + [change for change in others if (change.commit, change.name) not in known]
+        found.sort(key=lambda change: (change.time, order.get(change.commit, -len(order))), reverse=True)
+        for start in range(0, len(found), _LOOKED_AT):
+            some = found[start : start + _LOOKED_AT]
+            read = self._commits.contents([digest for change in some for digest in (change.old, change.new)])
+            yield from (change for change in some if _moves(change, read))
+
+    def _selects(self, name: str, watch: Sequence[str | Path] | None = None) -> bool:
+        return any(selects(given, name, self._root) for given in (self._watch if watch is None else watch))
+
+    def _told(self, change: Change) -> str:
+        subject = one_line(self._scrub(change.subject), 80)
+        return f"{one_line(change.name, 80)}, last in {change.commit[:12]}{_day(change.time)}: {subject}"
+
+
+def _moves(change: Change, read: Mapping[str, bytes]) -> bool:
+    """Tell whether a change moved what counts; one whose contents are not all here may have."""
+    if change.old not in read or change.new not in read:
+        return True
+    return content_of(change.before, read[change.old]) != content_of(change.name, read[change.new])
+
+
+def _day(seconds: int) -> str:
+    try:
+        return f" of {datetime.fromtimestamp(seconds, UTC).date().isoformat()}"
+    except (OverflowError, ValueError, OSError):  # a commit may say anything
+        return ""

@@ -1,0 +1,240 @@
+"""One cassette under the rules of today: which entries are others, and where they go. Nothing is changed here."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+
+from onetake.errors import FormatError, UsageError
+from onetake.format import dump_entry
+from onetake.format.sidecar import without_remedy
+from onetake.model import Entry, Response
+from onetake.stores.naming import Slot, entry_name, parse_name, side_digest
+from onetake.upkeep import mends
+from onetake.upkeep.colliding import Collision, Mover, Resident, arrange
+from onetake.upkeep.entry_checks import Keyers, key_fault
+from onetake.upkeep.holding import Held, Holding, digests_in
+from onetake.upkeep.projects import Project
+from onetake.upkeep.rekeyed import CannotRekeyError, rekeyed
+from onetake.upkeep.rekeying_found import Choices, Left, Move, Rekeying
+from onetake.upkeep.ruling import Ruling, written
+from onetake.writing import SecretLeftError, decoration, looked_over
+
+_MEDIA_TYPES = {
+    "sse": "text/event-stream",
+    "ndjson": "application/x-ndjson",
+    "eventstream": "application/vnd.amazon.eventstream",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Entries that come to one key, each with its ordinal; or one that keeps its key, scrubbed anew."""
+
+    key: str
+    members: tuple[tuple[Mover, int], ...]
+
+    def told(self) -> list[Move]:
+        """Return what becomes of them."""
+        return [
+            Move(
+                path=one.path,
+                new_path=one.path.with_name(entry_name(self.key, ordinal, one.label)),
+                key=one.key,
+                ordinal=one.ordinal,
+                new_key=self.key,
+                new_ordinal=ordinal,
+                spans=one.spans,
+            )
+            for one, ordinal in self.members
+        ]
+
+
+class CassetteRekeying:
+    """What becomes of the entries of one cassette.
+
+    Args:
+        holding: The cassette.
+        project: The settings that count for it.
+        ruling: The key rules that hold for its entries.
+        keyers: The keyers of entries.
+        choices: What the user says besides.
+        found: Takes what stays as it is, and why.
+    """
+
+    def __init__(
+        self,
+        holding: Holding,
+        project: Project,
+        ruling: Ruling,
+        keyers: Keyers,
+        choices: Choices,
+        found: Rekeying,
+    ) -> None:
+        self.holding = holding
+        self._project = project
+        self._ruling = ruling
+        self._keyers = keyers
+        self._choices = choices
+        self._found = found
+        self._paths: dict[Slot, Path] = {}
+        for path in holding.paths:
+            if slot := parse_name(path.name):
+                self._paths.setdefault(slot, path)
+        self._named: set[str] = set()
+        movers = [mover for held in holding.read() if (mover := self._mover(held)) is not None]
+        self._in_place = {one.path: one for one in movers if one.new_key == one.key}
+        self.groups = [Group(one.key, ((one, one.ordinal),)) for one in self._in_place.values()]
+        """What is to be done, in an order in which each makes room for the next."""
+        self.groups += self._arranged([one for one in movers if one.path not in self._in_place])
+
+    def read(self, path: Path, digest: bytes) -> tuple[bytes, Entry] | None:
+        """Read an entry again: its file's bytes, and what it is under today's rules; None where it was changed."""
+        held = self.holding.held(path)
+        if sha256(held.data).digest() != digest or held.entry is None:
+            return None
+        return held.data, self._rekeyed(held.entry)
+
+    def left_over(self) -> set[str]:
+        """Return the digests of sidecars that no entry names and today's rules would scrub: a stopped run left them."""
+        scrub = self._project.settings.scrub
+        names = self.holding.sides if scrub.paths or scrub.patterns else ()
+        unnamed = {name: digest for name in names if (digest := side_digest(name)) and digest not in self._named}
+        scrubber = self._project.scrubber(())
+        found: set[str] = set()
+        for name, digest in unnamed.items():
+            body = self.holding.store.get_side(name) or b""
+            kind = _MEDIA_TYPES.get(name.rpartition(".")[2], "application/json")
+            response = Response(200, (("content-type", kind),), body)
+            found |= {digest} if scrubber.begin().response(response) is not response else set()
+        return found
+
+    def _mover(self, held: Held) -> Mover | None:
+        """Return what becomes of a file; None where it stays as it is, which is told where it ought not to."""
+        self._named |= digests_in(held.data) if self.holding.sides else set()
+        try:
+            entry = self._verified(held)
+            new = self._rekeyed(entry)
+            self._note_rules(entry)
+            if new is entry:
+                return None
+            looked_over(new)
+        except CannotRekeyError as error:
+            self._found.left.append(Left(held.path, *error.args))
+            return None
+        except (SecretLeftError, FormatError, UsageError) as error:
+            is_secret = isinstance(error, SecretLeftError)
+            why = "it holds a secret that cannot be scrubbed" if is_secret else str(error)
+            self._found.left.append(Left(held.path, why, _look(held)))
+            return None
+        return Mover(
+            path=held.path,
+            digest=sha256(held.data).digest(),
+            key=entry.key,
+            ordinal=entry.ordinal,
+            new_key=new.key,
+            answer=_answer(new),
+            at=str(entry.provenance.get("recorded_at", "")),
+            from_test=bool(entry.provenance.get("test")),
+            label=decoration(new),
+            spans=new.scrubbed[len(entry.scrubbed) :],
+        )
+
+    def _verified(self, held: Held) -> Entry:
+        entry = held.entry
+        if entry is None:
+            mend = mends.UPGRADE if "newer onetake" in held.why else mends.RESTORE
+            raise CannotRekeyError(f"unreadable entry: {without_remedy(held.why)}", mend)
+        if held.slot != (entry.key[:16], entry.ordinal):
+            raise CannotRekeyError("its name is not that of the entry in it", _look(held))
+        if self._paths[held.slot] != held.path:
+            raise CannotRekeyError("another file has the same key and ordinal in its name", _look(held))
+        if why := key_fault(entry, self._keyers):
+            raise CannotRekeyError(why, mends.UPGRADE if "newer onetake" in why else mends.RESTORE)
+        return entry
+
+    def _rekeyed(self, entry: Entry) -> Entry:
+        ruled = self._ruling.of(entry, self.holding.folder.absolute())
+        return rekeyed(entry, ruled, self._keyers.of(entry.key_spec.rules)[1])
+
+    def _note_rules(self, entry: Entry) -> None:
+        ruled = self._ruling.of(entry, self.holding.folder.absolute())
+        if kept := written(ruled.kept):
+            self._found.kept[kept] += 1
+        self._found.headers.update(ruled.headers)
+
+    def _arranged(self, movers: Sequence[Mover]) -> list[Group]:
+        """Say who gets which ordinal; tell which keys collide."""
+        coming: dict[str, list[Mover]] = defaultdict(list)
+        for one in movers:
+            coming[one.new_key].append(one)
+        while True:
+            going = {one.path for found in coming.values() for one in found}
+            plans = {key: self._arrange(key, found, going) for key, found in coming.items()}
+            collided = {key: plan for key, plan in plans.items() if isinstance(plan, Collision)}
+            if not collided:
+                break
+            self._found.collisions += collided.values()
+            # What stays is in the way of what would come to its place.
+            coming = {key: found for key, found in coming.items() if key not in collided}
+        groups = [Group(key, tuple(plan)) for key, plan in plans.items() if not isinstance(plan, Collision)]
+        return self._in_order(groups)
+
+    def _arrange(self, key: str, movers: Sequence[Mover], going: set[Path]) -> list[tuple[Mover, int]] | Collision:
+        there = {ordinal: path for (digits, ordinal), path in self._paths.items() if digits == key[:16]}
+        residents = self._residents(key, {n: path for n, path in there.items() if path not in going}, movers)
+        chosen = self._choices.first
+        first = [one.path for path in chosen for one in movers if one.path.resolve() == path]
+        return arrange(movers, residents, first, self._project.means_one_answer)
+
+    def _residents(self, key: str, there: Mapping[int, Path], movers: Sequence[Mover]) -> dict[int, Resident]:
+        """Read the entries that have a key already, and say which of them a stopped run made of one that comes."""
+        found: dict[int, Resident] = {}
+        made: set[Path] = set()
+        for ordinal, path in sorted(there.items()):
+            entry = self.holding.held(path).entry
+            if entry is None or entry.key != key:
+                found[ordinal] = Resident(path, None)
+                continue
+            answer = self._in_place[path].answer if path in self._in_place else _answer(entry)
+            alike = sorted((one for one in movers if one.path not in made), key=lambda one: one.ordinal != ordinal)
+            mover = next((one.path for one in alike if one.answer == answer and self._gives(one, entry)), None)
+            made |= {mover} if mover else set()
+            found[ordinal] = Resident(path, answer, mover)
+        return found
+
+    def _gives(self, mover: Mover, resident: Entry) -> bool:
+        read = self.read(mover.path, mover.digest)
+        return read is not None and dump_entry(replace(read[1], ordinal=resident.ordinal)) == dump_entry(resident)
+
+    def _in_order(self, groups: list[Group]) -> list[Group]:
+        """Put each behind those that make room for it; entries that would change places stay."""
+        ordered: list[Group] = []
+        while groups:
+            leaving = {one.key[:16] for group in groups for one, _ in group.members}
+            free = [group for group in groups if group.key[:16] not in leaving]
+            if not free:
+                self._found.collisions += [_change_places(group) for group in groups]
+                break
+            ordered += free
+            groups = [group for group in groups if group not in free]
+        return ordered
+
+
+def _answer(entry: Entry) -> bytes:
+    """Return a digest of what an entry answers, as `check` compares it."""
+    answer = entry.answer if entry.answer and entry.answer.choices else (entry.response.status, entry.response.body)
+    return sha256(repr(answer).encode("utf-8", "replace")).digest()
+
+
+def _look(held: Held) -> str:
+    return f"`{mends.check(held.path.parent)}` says more"
+
+
+def _change_places(group: Group) -> Collision:
+    why = "its new key is the stored one of an entry that cannot make room, as theirs change places"
+    paths = tuple(one.path for one, _ in group.members)
+    return Collision(group.key, paths, why, "record them again")

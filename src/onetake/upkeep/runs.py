@@ -1,0 +1,151 @@
+"""What the runs of tests on record prove of stored entries, read from the usage ledgers of a settings folder.
+
+That an entry is unused is said by a run that was whole (every test that there is was collected, and ran) and green, and
+holds until a later run of any kind uses it. Whatever a run used is used, also where it failed or was of one test.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+
+from onetake import git
+from onetake.aside import place_of
+from onetake.model import Entry
+from onetake.printable import one_line
+from onetake.stores.naming import Slot
+from onetake.usage import CassetteUsage, UsageRun, ledgers_in, read_run
+
+_RUN_ALL = "run all tests, without selecting any"
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+
+class Runs:
+    """The runs on record of one settings folder, each ledger read once and when it is first asked for.
+
+    Args:
+        root: The settings' folder.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = Path(os.path.realpath(root))
+        """The settings folder, its real path."""
+        self._newest = ledgers_in(self.root)[:1]
+        self._left: dict[Path, frozenset[Slot]] = {}
+
+    @property
+    def why(self) -> str:
+        """Why nothing is proved to be unused; empty where a run that was whole and green is on record, and counts."""
+        return self._read[1]
+
+    @property
+    def at(self) -> str:
+        """When that run ended, RFC 3339 in UTC; empty where there is none."""
+        return "" if self.why else self._runs[-1].at
+
+    @property
+    def is_newest(self) -> bool:
+        """Whether no run ended since these were read."""
+        return ledgers_in(self.root)[:1] == self._newest
+
+    def unused(self, folder: Path) -> frozenset[Slot]:
+        """Return which entries of a cassette the newest whole and green run left without use, and no later one used.
+
+        What was recorded after that run under such a slot is another entry: see `left`.
+
+        Args:
+            folder: The cassette's, as any path.
+        """
+        if folder not in self._left:
+            self._left = {folder: self._left_in(folder)}
+        return self._left[folder]
+
+    def used(self, folder: Path) -> frozenset[Slot]:
+        """Return which entries of a cassette runs are known to have used: from the newest that counts on, else any."""
+        return frozenset[Slot]().union(*(one.used for one in self._of(folder) if one))
+
+    def is_known(self, folder: Path) -> bool:
+        """Tell whether `used` is all that those runs may have used of a cassette; not where a ledger cannot be read."""
+        return self._is_whole and all(one.known for one in self._of(folder) if one)
+
+    def left(self, folder: Path, slot: Slot, entry: Entry | None) -> bool:
+        """Tell whether an entry is proved to be unused: it was there before the run that says so.
+
+        Args:
+            folder: The cassette's.
+            slot: What the entry is found by.
+            entry: What it holds; None where it cannot be read, and nothing is proved of it.
+        """
+        return entry is not None and slot in self.unused(folder) and not _is_later(entry, self.at)
+
+    def since(self, folder: Path, at: str) -> list[CassetteUsage]:
+        """Return what each run on record that ended at a moment or later did with a cassette, whether it counts or not.
+
+        Args:
+            folder: The cassette's.
+            at: The moment, RFC 3339 in UTC; empty for all runs on record.
+        """
+        place = place_of(Path(os.path.realpath(folder)), self.root)
+        return [one for run in self._all if run.at >= at and (one := run.cassettes.get(place))]
+
+    def _left_in(self, folder: Path) -> frozenset[Slot]:
+        if self.why:
+            return frozenset()
+        *later, whole = self._of(folder)
+        if whole is None or not all(one.known for one in later if one):
+            return frozenset()
+        return whole.unused.difference(*(one.used for one in later if one))
+
+    def _of(self, folder: Path) -> list[CassetteUsage | None]:
+        place = place_of(Path(os.path.realpath(folder)), self.root)
+        return [run.cassettes.get(place) for run in self._runs]
+
+    @property
+    def _runs(self) -> list[UsageRun]:
+        return self._read[0]
+
+    @property
+    def _is_whole(self) -> bool:
+        return bool(self._runs and self._runs[-1].counts) or len(self._runs) == len(ledgers_in(self.root))
+
+    @cached_property
+    def _all(self) -> list[UsageRun]:
+        return [run for path in ledgers_in(self.root) if (run := read_run(path))]
+
+    @cached_property
+    def _read(self) -> tuple[list[UsageRun], str]:
+        """Return the newest runs, the last of them the newest that counts; and why there is none that does."""
+        runs: list[UsageRun] = []
+        for path in ledgers_in(self.root):
+            run = read_run(path)
+            if run is None:
+                return runs, f"{place_of(path, self.root)} cannot be read: remove it, then {_RUN_ALL}"
+            runs.append(run)
+            if run.counts:
+                return runs, self._of_another_branch(run)
+        newest = f"the newest run is no proof ({runs[0].why})" if runs else "no run of tests is on record"
+        return runs, f"{newest}: {_RUN_ALL}"
+
+    def _of_another_branch(self, run: UsageRun) -> str:
+        """Say that a run tells nothing of what is checked out: other tests ask for other entries; empty if it does."""
+        if not run.commit:
+            return ""
+        is_commit = _COMMIT.fullmatch(run.commit)
+        if is_commit and git.ask(self.root, "merge-base", "--is-ancestor", run.commit, "HEAD") is not None:
+            return ""
+        of = f"the newest run of all tests was of commit {one_line(run.commit[:12], 20)}"
+        return f"{of}, which HEAD does not hold: {_RUN_ALL}"
+
+
+def _is_later(entry: Entry, at: str) -> bool:
+    """Tell whether an entry came to where it is after a moment, or when that was cannot be told."""
+    said = entry.provenance
+    adopted = said.get("adopted")
+    dates = [said.get("recorded_at"), *([adopted.get("at")] if isinstance(adopted, dict) else [])]
+    try:
+        return any(datetime.fromisoformat(str(date)) > datetime.fromisoformat(at) for date in dates)
+    except (TypeError, ValueError):  # a date that is none, or one with an offset and one without
+        return True

@@ -1,0 +1,140 @@
+"""The status of all entries below a folder: one advice each, drawn from what the check finds of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from onetake.stores.naming import parse_name
+from onetake.upkeep.advising import Advice, Facts, advise
+from onetake.upkeep.checking import Examination, Examined
+from onetake.upkeep.findings import Code, Finding, Severity
+from onetake.upkeep.orphans import Orphan, Successor, Usage
+
+_OWN = frozenset(Code(advice.value) for advice in Advice if advice is not Advice.REPLAY)
+"""The codes that have an advice of their own; any other error makes an entry `broken`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advised:
+    """One entry, and what to do about it.
+
+    Args:
+        path: Its file, as it is reached from where the search started.
+        key: Its key; of one that cannot be read the 16 hex digits of its name, empty where there are none.
+        ordinal: 0 or more.
+        advice: What to do.
+        reason: Why, the first line saying it; empty where it replays, and no warning is out. Not yet safe to print.
+        command: What to run or to do; empty where nothing is to be done.
+        size: Bytes of the file.
+        findings: All that the check says of it.
+        successor: What took its place, of an orphan where that is known.
+    """
+
+    path: Path
+    key: str
+    ordinal: int
+    advice: Advice
+    reason: str
+    command: str
+    size: int
+    findings: tuple[Finding, ...]
+    successor: Successor | None
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Every entry below a folder.
+
+    Args:
+        entries: In the order of their paths.
+        counts: How many there are of each advice, none left out.
+        knowledge: Why it cannot be told of all entries whether tests ask for them; empty where it can.
+    """
+
+    entries: tuple[Advised, ...]
+    counts: dict[str, int]
+    knowledge: str
+
+
+def status(start: Path, *, importing: bool = False) -> Status:
+    """Say what to do about every entry in a folder and below it.
+
+    Args:
+        start: A folder.
+        importing: True imports the types that the settings declare contracts by: the project's own code runs.
+
+    Raises:
+        StoreError: The folder cannot be listed.
+        UsageError: Settings that count for the folder or for an entry below it are wrong.
+    """
+    examination = Examination(start, importing=importing)
+    seen: dict[Path, _Seen] = {}
+    for one in examination.run():
+        if isinstance(one, Examined):
+            seen[one.path] = _seen(one)
+        elif one.path in seen:  # what is found of several files together comes behind them
+            before = seen[one.path]
+            seen[one.path] = _Seen(before.key, before.ordinal, before.size, (*before.findings, one))
+    entries = tuple(_advised(path, one, examination.orphans.get(path)) for path, one in seen.items())
+    found = Counter(one.advice for one in entries)
+    counts = {advice.value: found[advice] for advice in Advice}
+    return Status(entries, counts, _knowledge(examination.usage))
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What is kept in mind of a file: not what is in it."""
+
+    key: str
+    ordinal: int
+    size: int
+    findings: tuple[Finding, ...]
+
+
+def _seen(one: Examined) -> _Seen:
+    key, ordinal = (one.entry.key, one.entry.ordinal) if one.entry else parse_name(one.path.name) or ("", 0)
+    return _Seen(key, ordinal, one.size, one.findings)
+
+
+def facts_of(findings: tuple[Finding, ...]) -> Facts:
+    """Return what findings of one file mean for the advice."""
+    codes = {one.code for one in findings}
+    return Facts(
+        secret=Code.SECRET in codes,
+        broken=any(_breaks(one) for one in findings),
+        orphan=Code.ORPHAN in codes,
+        bumped=Code.SCHEMA_BUMPED in codes,
+        breaks=Code.BREAKS_CONTRACT in codes,
+        predates=Code.PREDATES_PARSER in codes,
+        doubtful=Code.PROBE_FIRST in codes,
+    )
+
+
+def _breaks(one: Finding) -> bool:
+    return one.code is Code.BROKEN or (one.severity is Severity.ERROR and one.code not in _OWN)
+
+
+def _advised(path: Path, seen: _Seen, orphan: Orphan | None) -> Advised:
+    advice = advise(facts_of(seen.findings))
+    why = next((one for one in seen.findings if _leads_to(one, advice)), None)
+    reason, command = (why.message, why.mend) if why else ("", "")
+    successor = orphan.successor if orphan and advice is Advice.ORPHAN else None
+    return Advised(path, seen.key, seen.ordinal, advice, reason, command, seen.size, seen.findings, successor)
+
+
+def _leads_to(one: Finding, advice: Advice) -> bool:
+    """Tell whether a finding is what an advice comes from; one that replays says what its warning is."""
+    if advice is Advice.REPLAY:
+        return one.severity is Severity.WARNING
+    return _breaks(one) if advice is Advice.BROKEN else one.code.value == advice.value
+
+
+def _knowledge(usage: Mapping[Path, Usage]) -> str:
+    """Say of which entries runs do not tell whether they are used, and why; empty where they tell it of all."""
+    found = {root: why for root, one in usage.items() if (why := one.why)}
+    if len(set(found.values())) <= 1 and len(found) == len(usage):
+        return next(iter(found.values()), "")
+    return "; ".join(f"{root.as_posix()}: {why}" for root, why in found.items())

@@ -1,0 +1,133 @@
+"""The requests that are stored in one cassette, and which of them a run left without an answer to give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from onetake.cassette import Damaged
+from onetake.cassette_files import read_entry
+from onetake.errors import FormatError
+from onetake.key import RECIPE, Keyer
+from onetake.missed import Missed
+from onetake.model import Entry
+from onetake.scrub import SCRUB
+from onetake.stores.naming import Slot
+from onetake.upkeep.nearness import Asked, Nearness
+from onetake.upkeep.runs import Runs
+from onetake.usage import entries_in
+
+
+@dataclass(slots=True)
+class Stored:
+    """One stored request, and all answers to it.
+
+    Args:
+        key: Its key.
+        files: The entries, and where they lie, by ordinal.
+    """
+
+    key: str
+    files: list[tuple[Path, Entry]] = field(default_factory=list)
+
+    @property
+    def path(self) -> Path:
+        """The file of its first entry."""
+        return self.files[0][0]
+
+    @property
+    def entry(self) -> Entry:
+        """Its first entry."""
+        return self.files[0][1]
+
+    @property
+    def entries(self) -> list[Entry]:
+        """All its entries."""
+        return [entry for _, entry in self.files]
+
+
+class StoredRequests:
+    """The requests of one cassette; entries that are damaged are none.
+
+    Args:
+        folder: The cassette's.
+        misses: What was asked of it in vain.
+        root: The settings' folder.
+    """
+
+    def __init__(self, folder: Path, misses: list[Missed], root: Path) -> None:
+        self._slots = entries_in(folder)
+        self._digits = {digits for digits, _ in self._slots}
+        self._by_key: dict[str, Stored] = {}
+        for _, name in sorted(self._slots.items()):
+            entry = read_entry(folder / name)
+            if not isinstance(entry, Damaged) and _is_sound(entry):
+                self._by_key.setdefault(entry.key, Stored(entry.key)).files.append((folder / name, entry))
+        self._newest = max(one.at for one in misses)
+        self._used = _used(folder, misses, root) | self._replaced()
+
+    def has(self, key: str) -> bool:
+        """Tell whether any entry has a key, readable or not."""
+        return key[:16] in self._digits
+
+    @cached_property
+    def free(self) -> tuple[Stored, ...]:
+        """The requests that may have been asked before the misses were: no run since asked for them, as far as known.
+
+        Neither were their answers adopted for others already, nor are they younger than the misses.
+        """
+        return tuple(one for one in self._by_key.values() if not any(map(self._is_used, one.entries)))
+
+    def nearest(self, missed: Missed, taken: set[str]) -> Stored | None:
+        """Return the request that is most like one that was missed; None where none is like it.
+
+        Args:
+            missed: It.
+            taken: Keys of requests that answer another miss.
+        """
+        spec = missed.key_spec
+        asked = Asked(None, missed.key, missed.ordinal, missed.test, missed.at, missed.request, spec.rules)
+        found = self._nearness.nearest(asked, lambda one: one.key not in taken)
+        return self._by_key[found.key] if found else None
+
+    @cached_property
+    def _nearness(self) -> Nearness:
+        return Nearness(
+            Asked(one.path, one.key, 0, "", "", one.entry.request, one.entry.key_spec.rules) for one in self.free
+        )
+
+    def _is_used(self, entry: Entry) -> bool:
+        return (entry.key[:16], entry.ordinal) in self._used or _since(entry) > self._newest
+
+    def _replaced(self) -> frozenset[Slot]:
+        """Return the entries whose answers were adopted for other requests already."""
+        adopted = (entry.provenance.get("adopted") for one in self._by_key.values() for entry in one.entries)
+        old = (self._by_key.get(str(one.get("from"))) for one in adopted if isinstance(one, dict))
+        return frozenset((entry.key[:16], entry.ordinal) for one in old if one for entry in one.entries)
+
+
+def _used(folder: Path, misses: list[Missed], root: Path) -> frozenset[Slot]:
+    """Return what the sessions that missed, and runs of tests since, are known to have used."""
+    since = min(one.at for one in misses)
+    runs = (one.used for one in Runs(root).since(folder, since))
+    return frozenset[Slot]().union(*(one.used for one in misses), *runs)
+
+
+def _since(entry: Entry) -> str:
+    """Return when an entry came to where it is, RFC 3339; empty where that is not known."""
+    adopted = entry.provenance.get("adopted")
+    said = adopted.get("at") if isinstance(adopted, dict) else entry.provenance.get("recorded_at")
+    return said if isinstance(said, str) else ""
+
+
+def _is_sound(entry: Entry) -> bool:
+    """Tell whether an entry may give its answer away: a good or a kept one whose request nobody changed."""
+    spec = entry.key_spec
+    if (spec.recipe, spec.scrub) != (RECIPE, SCRUB) or entry.verdict.startswith("reject"):
+        return False
+    try:
+        keyer, days = Keyer.from_spec(spec.rules)
+    except FormatError:
+        return False
+    return keyer.key(entry.request, days) == entry.key

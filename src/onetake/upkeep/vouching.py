@@ -1,0 +1,127 @@
+"""A person's word that entries were reviewed under today's parser, kept in their provenance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from onetake import git
+from onetake.errors import UsageError
+from onetake.model import Entry
+from onetake.printable import block, one_line
+from onetake.upkeep import mends
+from onetake.upkeep.amending import amend
+from onetake.upkeep.checking import Examined, examine
+from onetake.upkeep.findings import Code, Finding, Severity, finding
+from onetake.upkeep.projects import Project
+from onetake.writing import SecretLeftError
+
+
+@dataclass(frozen=True, slots=True)
+class Vouched:
+    """What became of one entry.
+
+    Args:
+        path: Its file.
+        entry: What was in it; None where it cannot be read.
+        note: What its provenance says under `vouched` now; empty where it was refused.
+        refusal: What is against it; None where nothing is.
+    """
+
+    path: Path
+    entry: Entry | None
+    note: Mapping[str, Any]
+    refusal: Finding | None = None
+
+
+def vouch(paths: Sequence[Path], reason: str, *, importing: bool = False) -> Iterator[Vouched]:
+    """Note that entries were reviewed under today's parser, each once it has passed today's check.
+
+    Args:
+        paths: The files of entries.
+        reason: Why they are right, in the words of the person who looked; scrubbed before it is written.
+        importing: True imports the types that the settings declare contracts by: the project's own code runs.
+
+    Returns:
+        One for each file, in the order of *paths* by folder; a file that is no entry raises.
+
+    Raises:
+        StoreError: An entry cannot be written.
+        UsageError: A file is no entry, the reason is empty, or the settings are wrong.
+    """
+    said = block(reason).strip()
+    if not said:
+        raise UsageError("--reason is empty: say what you looked at")
+    wanted: dict[Path, list[str]] = {}
+    for path in paths:
+        wanted.setdefault(path.parent, []).append(path.name)
+    found = [one for folder, names in wanted.items() for one in _examined(folder, names, importing=importing)]
+    return (_vouched(one, said) for one in found)
+
+
+def _examined(folder: Path, names: Sequence[str], *, importing: bool) -> list[Examined]:
+    """Examine files of one folder; no other one is read behind the last of them."""
+    left, found = set(names), []
+    for one in examine(folder, importing=importing):
+        if one.folder == folder and one.path.name in left:
+            found.append(one)
+            left.discard(one.path.name)
+        if not left:
+            return found
+    raise UsageError(f"{(folder / min(left)).as_posix()}: this file is no entry")
+
+
+def _vouched(one: Examined, reason: str) -> Vouched:
+    worst = next(filter(_bars, one.findings), None)
+    if worst or one.entry is None:
+        return Vouched(one.path, one.entry, {}, worst or _refusal(one, "it cannot be read", mends.RESTORE))
+    watch, why, mend = _watch(one.entry, one.project)
+    if watch is None:
+        return Vouched(one.path, one.entry, {}, _refusal(one, why, mend))
+    note = _note(one.project, reason, watch)
+    try:
+        if not amend(one.path, one.entry, lambda provenance: {**provenance, "vouched": note}):
+            again = f"{mends.show(one.path)}; vouch again"
+            return Vouched(one.path, one.entry, {}, _refusal(one, "it was changed while it was looked at", again))
+    except SecretLeftError:
+        why = "the note would hold a secret that cannot be scrubbed"
+        return Vouched(one.path, one.entry, {}, _refusal(one, why, "say it in other words"))
+    return Vouched(one.path, one.entry, note)
+
+
+def _bars(found: Finding) -> bool:
+    """Tell whether a finding keeps an entry from being vouched for; nobody reviews what could not be checked."""
+    return found.severity is Severity.ERROR or found.code is Code.UNCHECKED
+
+
+def _watch(entry: Entry, project: Project) -> tuple[str | None, str, str]:
+    """Return the digest that the watched files have today; where there is none, why, and what to do."""
+    if entry.verdict != "good" or entry.contract is None:
+        why = "no contract judged its answer, so no parser is watched that it could predate"
+        return None, why, "nothing: such an entry needs no vouching"
+    name = entry.contract.name
+    shown = repr(one_line(name, 80))
+    declared = project.declared(name)
+    watch = project.watch(declared) if declared else None
+    what = f"contract {shown} watches no file" if declared else f"contract {shown} is declared nowhere"
+    return watch, f"{what}, so there is no parser of today", f"name the parser in the settings: `watch` of {shown}"
+
+
+def _note(project: Project, reason: str, watch: str) -> dict[str, Any]:
+    scrub = project.scrubber(()).begin().text
+    root = project.settings.root
+    found = {
+        "at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "reason": scrub(reason),
+        "watch": watch,
+        "commit": git.line(root, "rev-parse", "HEAD"),
+        "by": scrub(one_line(git.line(root, "config", "user.name"))),
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def _refusal(one: Examined, why: str, mend: str) -> Finding:
+    return finding(Code.UNCHECKED, one.path, why, mend)

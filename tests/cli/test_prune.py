@@ -1,0 +1,167 @@
+"""`onetake prune`: what it says, what it does, and when it does nothing."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from onetake.cli.prune import _age, _size
+from onetake.errors import UsageError
+from onetake.stores.naming import parse_name
+from onetake.usage import CassetteUsage, UsageRun, write_run
+
+
+@pytest.fixture
+def ran(project):
+    """Put a run of tests on record: the files that it left without use, and why it is no proof."""
+
+    def ran(*unused, why="", used=()):
+        slots = [frozenset(parse_name(path.name) for path in paths) for paths in (used, unused)]
+        at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        write_run(project, UsageRun(at, why=why, cassettes={"cassettes/a": CassetteUsage(*slots)}))
+
+    return ran
+
+
+@pytest.fixture
+def two(store, make_entry):
+    """The files of two entries."""
+    return store(make_entry("one"), make_entry("two"))
+
+
+def test_without_yes_it_says_what_it_would_do(run, two, ran):
+    ran(two[0])
+    code, out, err = run("prune", "--orphans")
+    assert (code, err) == (0, "")
+    assert "orphan: 1 file, " in out
+    assert f"cassettes/a/{two[0].name}" in out
+    assert "did not use it" in out
+    assert out.rstrip().split("\n")[-1].endswith("to the trash: --yes does it")
+    assert two[0].is_file()
+
+
+def test_with_yes_it_moves_to_the_trash_and_empty_clears_that(project, run, two, ran):
+    ran(two[0])
+    code, out, _ = run("prune", "--orphans", "--yes")
+    assert (code, two[0].exists(), two[1].exists()) == (0, False, True)
+    assert "moved 1 file, 1.1 kB to the trash\n" in out
+    assert "in the trash: 1 file, 1.1 kB" in run("prune")[1]
+    assert "would remove 1 file, 1.1 kB from the trash for good" in run("prune", "--empty")[1]
+    kept = project / ".onetake" / "trash" / "cassettes" / "a" / two[0].name
+    assert kept.is_file()
+    assert "removed 1 file, 1.1 kB from the trash for good" in run("prune", "--empty", "--yes")[1]
+    assert not kept.exists()
+
+
+@pytest.mark.parametrize("options", [("--orphans",), ("--orphans", "--yes"), ("--superseded", "--rejects", "--yes")])
+def test_without_evidence_nothing_is_touched(run, two, ran, options):
+    code, out, _ = run("prune", *options)
+    assert code == 4
+    assert "cannot be told in .: no run of tests is on record: run all tests, without selecting any" in out.replace(
+        "in " + str(two[0].parents[2]), "in ."
+    )
+    assert out.endswith("nothing was touched\n")
+    ran(two[0], why="not all tests passed")
+    code, out, _ = run("prune", *options, "--json")
+    said = json.loads(out)
+    assert (code, said["done"], said["files"], len(said["unproved"])) == (4, False, [], 1)
+    assert "not all tests passed" in said["unproved"][0]["why"]
+    assert two[0].is_file()
+
+
+def test_json_names_every_file_its_reasons_and_what_stays(run, two, ran, project):
+    (project / "onetake.toml").write_text(f'pinned = ["{parse_name(two[1].name)[0]}", "none/such"]')
+    ran(*two)
+    said = json.loads(run("prune", "--orphans", "--older-than", "1d", "--json")[1])
+    (file,) = said["files"]
+    assert (file["path"], file["size"]) == (f"cassettes/a/{two[0].name}", two[0].stat().st_size)
+    assert list(file["reasons"]) == ["orphan", "older-than"]
+    assert said["total"] == {"files": 1, "bytes": file["size"]}
+    assert [one["path"] for one in said["left"]] == [f"cassettes/a/{two[1].name}"]
+    assert said["left"][0]["why"].startswith("pinned by the settings")
+    assert (said["unmatched_pins"], said["limit"], said["in_trash"]) == (["none/such"], None, {"files": 0, "bytes": 0})
+    assert (said["done"], said["busy"]) == (False, [])
+    done = json.loads(run("prune", "--orphans", "--yes", "--json")[1])
+    assert (done["done"], [one["path"] for one in done["files"]]) == (True, [f"cassettes/a/{two[0].name}"])
+
+
+def test_without_a_reason_it_shows_each_and_does_nothing(run, two, ran):
+    code, out, _ = run("prune")
+    assert (code, out.split("\n")[0].startswith("which entries are unused cannot be told in ")) == (0, True)
+    assert out.endswith("nothing to prune\n")
+    ran(*two)
+    code, out, _ = run("prune")
+    assert (code, "orphan: 2 files" in out) == (0, True)
+    assert out.rstrip().endswith("name the reasons that are to count, and --yes")
+    code, _, err = run("prune", "--yes")
+    assert (code, err.split(":")[1]) == (2, " --yes needs a reason")
+    assert two[0].is_file()
+
+
+def test_a_limit_that_is_not_reached_says_so(run, two, ran):
+    ran(two[0], used=[two[1]])
+    size = two[1].stat().st_size
+    code, out, _ = run("prune", "--max-bytes", str(size), "--yes")
+    assert (code, two[0].exists()) == (0, False)
+    code, out, _ = run("prune", "--max-bytes", "1B")
+    assert code == 4
+    assert "1.1 kB more than 1 B are kept" in out
+    said = json.loads(run("prune", "--max-bytes", "1B", "--json")[1])["limit"]
+    assert (said["bytes"], said["over"]) == (1, size - 1)
+
+
+def test_nothing_of_a_file_reaches_a_terminal_as_a_control_sequence(run, store, make_entry, ran, project):
+    (path,) = store(
+        make_entry("one", provenance={"recorded_at": "2026-01-01T00:00:00Z", "pinned": {"reason": "\x1b[2J"}})
+    )
+    (project / "onetake.toml").write_text('pinned = ["\\u001b[2J"]')
+    ran(path)
+    _, out, _ = run("prune", "--orphans")
+    assert "pinned" in out
+    assert "\x1b" not in out
+
+
+def test_many_files_are_counted_and_not_all_are_listed(run, store, make_entry, ran):
+    ran(*store(*(make_entry(f"n {number}") for number in range(25))))
+    _, out, _ = run("prune", "--orphans")
+    assert "orphan: 25 files" in out
+    assert "and 5 more: --json names all" in out
+    assert out.count("cassettes/a/") == 20
+
+
+@pytest.mark.parametrize(
+    ("word", "hours"),
+    [("36h", 36), ("90d", 2160), ("12w", 2016), (" 1d ", 24), ("0d", 0), ("00001h", 1), ("99999w", 16_799_832)],
+)
+def test_ages(word, hours):
+    assert _age(word).total_seconds() == hours * 3600
+
+
+@pytest.mark.parametrize("word", ["", "90", "d", "-1d", "1.5d", "90 days", "1m", "100000d", "٩d"])
+def test_what_is_no_age(word):
+    with pytest.raises(UsageError, match="--older-than"):
+        _age(word)
+
+
+@pytest.mark.parametrize(
+    ("word", "size"),
+    [
+        ("0", 0),
+        ("17", 17),
+        ("17B", 17),
+        ("200MB", 200_000_000),
+        ("1.5 gb", 1_500_000_000),
+        ("2KiB", 2048),
+        ("1k", 1000),
+    ],
+)
+def test_sizes(word, size):
+    assert _size(word) == size
+
+
+@pytest.mark.parametrize("word", ["", "MB", "-1", "1TB", "1,5GB", "1e3", "inf"])
+def test_what_is_no_size(word):
+    with pytest.raises(UsageError, match="--max-bytes"):
+        _size(word)

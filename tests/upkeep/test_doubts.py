@@ -1,0 +1,60 @@
+"""Entries that the model may answer otherwise by now."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def told(folder):
+    return [(one.path.name, one.message) for one in folder.findings() if one.code == "probe-first"]
+
+
+def test_an_entry_is_doubted_once_it_is_older_than_probe_after(folder):
+    (path,) = folder.record()
+    folder.rewrite(path, recorded_at="2020-01-01T00:00:00Z")
+    assert told(folder) == []
+    folder.settings(top="probe_after = 100000")
+    assert told(folder) == []
+    folder.settings(top="probe_after = 90.5")
+    ((name, message),) = told(folder)
+    assert name == path.name
+    assert message.startswith("it was recorded ") and message.endswith(" days ago, and probe_after allows 90.5")
+
+
+@pytest.mark.parametrize("at", [None, "", "soon", 7, "9999-12-31T23:59:59+14:00", "2020-01-01"])
+def test_a_date_that_is_none_is_of_no_age(folder, at):
+    (path,) = folder.record()
+    folder.settings(top="probe_after = 1e300")
+    folder.rewrite(path, recorded_at=at)
+    assert told(folder) == []
+
+
+def test_another_model_that_is_served_since_is_named_at_the_older_entries(folder, answer):
+    old, new, other = folder.record(("a", answer), ("b", answer), ("c", answer))
+    folder.rewrite(old, model_asked="gpt-5", model_served="gpt-5-2026-01", recorded_at="2026-01-01T00:00:00Z")
+    folder.rewrite(new, model_asked="gpt-5", model_served="gpt-5-2026-06", recorded_at="2026-06-01T00:00:00Z")
+    folder.rewrite(other, model_asked="gpt-5-mini", model_served="mini-1", recorded_at="2026-01-01T00:00:00Z")
+    assert told(folder) == [(old.name, "'gpt-5' was served by 'gpt-5-2026-01', and by 'gpt-5-2026-06' since")]
+
+
+def test_another_host_or_project_serves_what_it_likes(folder, direct, answer):
+    (old,) = folder.record(("a", answer))
+    (azure,) = folder.record(
+        (direct.chat("a", url="https://x.example.com/v1/chat/completions"), answer), folder="tapes/b"
+    )
+    folder.rewrite(old, model_served="x-1", recorded_at="2026-01-01T00:00:00Z")
+    folder.rewrite(azure, model_served="x-2", recorded_at="2026-06-01T00:00:00Z")
+    assert told(folder) == []
+    (same,) = folder.record(("b", answer), folder="other/c")
+    folder.rewrite(same, model_served="x-2", recorded_at="2026-06-01T00:00:00Z")
+    assert [name for name, _ in told(folder)] == [old.name]
+    (folder.root / "other" / "onetake.toml").write_bytes(b"")
+    assert told(folder) == []
+
+
+@pytest.mark.parametrize("wrong", [7, None, ["x"], {"a": 1}])
+def test_a_provenance_of_other_types_is_passed_over(folder, answer, wrong):
+    old, new = folder.record(("a", answer), ("b", answer))
+    folder.rewrite(old, model_asked="m", model_served=wrong, recorded_at="2026-01-01T00:00:00Z")
+    folder.rewrite(new, model_asked="m", model_served="m-1", recorded_at="2026-06-01T00:00:00Z")
+    assert told(folder) == []

@@ -1,0 +1,139 @@
+"""The runs on record: what they prove, and what takes it back."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+
+import pytest
+
+from onetake.upkeep.runs import Runs
+from onetake.usage import CassetteUsage, UsageRun, write_run
+
+A, B, C = (("a" * 16, 0), ("b" * 16, 0), ("c" * 16, 3))
+AT = "2026-11-30T10:00:00Z"
+
+
+def run_of(place="tape", used=(), unused=(), *, why="", known=True, at=AT, commit=""):
+    return UsageRun(
+        at, commit, why=why, cassettes={place: CassetteUsage(frozenset(used), frozenset(unused), known=known)}
+    )
+
+
+def test_the_newest_whole_run_proves_what_it_left(tmp_path):
+    write_run(tmp_path, run_of(used=[A], unused=[A, B, C], at="2026-11-29T10:00:00Z"))
+    write_run(tmp_path, run_of(used=[A], unused=[B, C]))
+    runs = Runs(tmp_path)
+    assert (runs.why, runs.at) == ("", AT)
+    assert runs.unused(tmp_path / "tape") == {B, C}
+    assert runs.used(tmp_path / "tape") == {A}
+    assert runs.unused(tmp_path / "other") == runs.used(tmp_path / "other") == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("later", "left"),
+    [
+        (run_of(used=[B], why="tests were selected (-k)"), {C}),
+        (run_of(used=[B, C], why="not all tests passed"), set()),
+        (run_of(place="other", used=[B], why="not all tests passed"), {B, C}),
+        (run_of(known=False, why="tests were selected (-k)"), set()),
+    ],
+)
+def test_a_later_run_of_any_kind_takes_back_what_it_used(tmp_path, later, left):
+    write_run(tmp_path, run_of(used=[A], unused=[B, C]))
+    write_run(tmp_path, later)
+    runs = Runs(tmp_path)
+    assert runs.unused(tmp_path / "tape") == left
+    assert runs.is_known(tmp_path / "tape") == all(one.known for one in later.cassettes.values())
+
+
+@pytest.mark.parametrize("why", ["tests were selected (-k)", "not all tests passed", "a worker crashed"])
+def test_br_155_a_run_that_is_not_whole_and_green_proves_nothing(tmp_path, why):
+    assert Runs(tmp_path).why == "no run of tests is on record: run all tests, without selecting any"
+    write_run(tmp_path, run_of(used=[A], unused=[B], why=why))
+    runs = Runs(tmp_path)
+    assert runs.why == f"the newest run is no proof ({why}): run all tests, without selecting any"
+    assert (runs.at, runs.unused(tmp_path / "tape"), runs.used(tmp_path / "tape")) == ("", frozenset(), {A})
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"{", b'{"onetake_usage": 2, "at": "x", "cassettes": {}}', b"\xff", b"1"])
+def test_a_later_ledger_that_cannot_be_read_may_tell_of_a_use(tmp_path, data):
+    damaged = write_run(tmp_path, run_of(unused=[A], why="not all tests passed"))
+    damaged.write_bytes(data)
+    write_run(tmp_path, run_of(unused=[A]))
+    assert Runs(tmp_path).unused(tmp_path / "tape") == {A}, "an earlier one cannot"
+    later = write_run(tmp_path, run_of(why="not all tests passed"))
+    later.write_bytes(data)
+    runs = Runs(tmp_path)
+    assert runs.why.startswith(f".onetake/usage/{later.name} cannot be read: remove it")
+    assert not runs.is_known(tmp_path / "tape")
+
+
+def test_a_cassette_outside_of_the_settings_folder_has_its_full_path(tmp_path):
+    folder = tmp_path / "elsewhere" / "tape"
+    write_run(tmp_path / "root", run_of(str(folder), used=[A], unused=[B]))
+    assert Runs(tmp_path / "root").unused(folder) == {B}
+
+
+def test_a_folder_is_found_by_any_of_its_paths(tmp_path):
+    (tmp_path / "real" / "tape").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "real", target_is_directory=True)
+    write_run(tmp_path / "real", run_of(unused=[B]))
+    assert Runs(tmp_path / "link").unused(tmp_path / "link" / "tape") == {B}
+    assert Runs(tmp_path / "real").unused(tmp_path / "link" / ".." / "link" / "tape") == {B}
+
+
+@pytest.mark.parametrize(
+    ("provenance", "is_left"),
+    [
+        ({"recorded_at": "2026-11-30T09:59:59Z"}, True),
+        ({"recorded_at": "2026-11-30T10:00:01Z"}, False),
+        ({"recorded_at": "2026-11-30T12:30:00+03:00"}, True),
+        ({"recorded_at": "2026-01-01T00:00:00Z", "adopted": {"at": "2026-12-01T00:00:00Z"}}, False),
+        ({"recorded_at": "once"}, False),
+        ({}, False),
+    ],
+)
+def test_what_came_after_the_run_is_another_entry(tmp_path, folder, answer, provenance, is_left):
+    (path,) = folder.record(("one", answer))
+    entry = replace(folder.load(path), provenance=provenance)
+    slot = entry.key[:16], 0
+    write_run(tmp_path, run_of("cassettes/test_a/test_b", unused=[slot]))
+    runs = Runs(tmp_path)
+    assert runs.left(path.parent, slot, entry) is is_left
+    assert not runs.left(path.parent, slot, None), "nothing is proved of what cannot be read"
+    assert not runs.left(path.parent, A, entry)
+
+
+def test_a_run_is_no_longer_the_newest(tmp_path):
+    write_run(tmp_path, run_of(unused=[A]))
+    runs = Runs(tmp_path)
+    assert runs.is_newest
+    write_run(tmp_path, run_of(used=[A], why="not all tests passed"))
+    assert not runs.is_newest
+
+
+def git(folder, *words):
+    own = ("-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false")
+    return subprocess.run(["git", *own, *words], cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def test_br_155_a_run_of_another_branch_says_nothing_of_this_one(tmp_path):
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "one")
+    git(tmp_path, "checkout", "-q", "-b", "feature")
+    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "two")
+    write_run(tmp_path, run_of(unused=[A], commit=git(tmp_path, "rev-parse", "HEAD")))
+    assert Runs(tmp_path).unused(tmp_path / "tape") == {A}
+    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "three")
+    assert Runs(tmp_path).unused(tmp_path / "tape") == {A}, "what was committed since is what was tried"
+    git(tmp_path, "checkout", "-q", "main")
+    runs = Runs(tmp_path)
+    assert runs.unused(tmp_path / "tape") == frozenset()
+    assert "which HEAD does not hold: run all tests" in runs.why
+
+
+def test_a_commit_that_is_none_is_not_given_to_git(tmp_path):
+    write_run(tmp_path, run_of(unused=[A], commit="--help\x1b[2J"))
+    assert "which HEAD does not hold" in Runs(tmp_path).why
+    assert "\x1b" not in Runs(tmp_path).why

@@ -1,0 +1,184 @@
+"""A person's word for an entry: checked first, written into its provenance, and good until the parser changes again."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from threading import Thread
+
+import pytest
+
+from onetake.contract.watch import watch_digest
+from onetake.errors import UsageError
+from onetake.format import load_entry
+from onetake.upkeep.amending import amend
+from onetake.upkeep.vouching import vouch
+
+PARSER = "def parse(text):\n    return text\n"
+FIXED = "def parse(text):\n    return text.strip()\n"
+
+
+def load(path):
+    return load_entry(path.read_bytes(), lambda name: None)
+
+
+def vouch_all(paths, reason="read them all", **options):
+    return list(vouch(paths, reason, **options))
+
+
+@pytest.fixture
+def parser(folder):
+    """The watched parser of a project; entries are recorded under `PARSER`."""
+    path = folder.root / "parse.py"
+    path.write_text(PARSER)
+    folder.settings('watch = ["parse.py"]')
+    return path
+
+
+@pytest.fixture
+def predating(folder, parser):
+    """An entry that predates the parser."""
+    (path,) = folder.record()
+    parser.write_text(FIXED)
+    assert folder.codes() == ["predates-parser"]
+    return path
+
+
+def test_what_was_vouched_for_no_longer_predates_the_parser(folder, predating, monkeypatch):
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    before = predating.read_text().split("\n")
+    (done,) = vouch_all([predating], "  read the answer: it has no blanks at its ends \n")
+    assert folder.codes() == []
+    assert done.refusal is None
+    note = load(predating).provenance["vouched"]
+    assert note == done.note
+    assert note["reason"] == "read the answer: it has no blanks at its ends"
+    assert note["watch"] == watch_digest(["parse.py"], folder.root)
+    assert abs((datetime.now(UTC) - datetime.fromisoformat(note["at"])).total_seconds()) < 60
+    assert {"commit", "by"}.isdisjoint(note)
+    after = predating.read_text().split("\n")
+    new = [line for line in after if line not in before]
+    assert len(new) <= 8
+    assert len([line for line in before if line not in after]) <= 1  # the last line before it has a comma now
+
+
+def test_a_vouch_is_good_until_the_parser_changes_again(folder, parser, predating):
+    vouch_all([predating])
+    parser.write_text(FIXED.replace("strip", "lstrip"))
+    (found,) = folder.findings()
+    assert found.message == "the files that 'items' watches have changed since somebody vouched for it"
+    parser.write_text(PARSER)
+    assert folder.codes() == []
+
+
+def test_the_commit_and_the_name_of_who_vouched_are_noted(folder, predating, git):
+    git(folder.root, "init", "-q")
+    git(folder.root, "config", "user.name", "Ann \x1b[31mLee")
+    git(folder.root, "add", "-A")
+    git(folder.root, "commit", "-qm", "Begin")
+    (done,) = vouch_all([predating])
+    assert done.note["commit"] == git(folder.root, "rev-parse", "HEAD")
+    assert done.note["by"] == "Ann Lee"
+
+
+def test_a_secret_in_the_reason_is_scrubbed(folder, predating):
+    key = "sk-proj-" + "Ab1" * 16
+    vouch_all([predating], f"asked again with {key}")
+    assert key not in predating.read_text()
+    assert "asked again with" in load(predating).provenance["vouched"]["reason"]
+    assert folder.codes() == []
+
+
+@pytest.mark.parametrize("reason", ["", "  \n", "\x1b[31m"])
+def test_a_vouch_without_a_reason_is_refused(predating, reason):
+    with pytest.raises(UsageError, match="--reason is empty"):
+        vouch_all([predating], reason)
+
+
+@pytest.mark.parametrize(
+    ("contract", "schema", "code"),
+    [
+        ("schema_version = 2", None, "schema-bumped"),
+        ("", {"type": "object", "properties": {"label": {"type": "integer"}, "tags": {}}}, "breaks-contract"),
+    ],
+)
+def test_what_todays_contract_refuses_is_not_vouched_for(folder, predating, contract, schema, code):
+    folder.settings(f'watch = ["parse.py"]\n{contract}')
+    if schema:
+        folder.schema(schema)
+    before = predating.read_bytes()
+    (done,) = vouch_all([predating])
+    assert (done.refusal.code, done.note) == (code, {})
+    assert done.refusal.mend == "pytest --record-mode=new_episodes tests/test_a.py::test_b"
+    assert predating.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('"Sort this"', '"Sort that"', "its request does not give the stored key"),
+        ('"good"', '"reject:json"', "a refused answer"),
+        ('"onetake": 1', '"onetake": 1,', "unreadable entry"),
+    ],
+)
+def test_a_damaged_entry_is_not_vouched_for(folder, predating, old, new, why):
+    folder.edit(predating, old, new)
+    before = predating.read_bytes()
+    (done,) = vouch_all([predating])
+    assert done.refusal.code == "broken"
+    assert why in done.refusal.message
+    assert predating.read_bytes() == before
+
+
+def test_an_entry_without_a_parser_is_refused(folder, answer):
+    (unwatched,) = folder.record()
+    (unjudged,) = folder.record(contract=None, folder="cassettes/other")
+    done = vouch_all([unwatched, unjudged])
+    assert [one.refusal.message.split(",")[0] for one in done] == [
+        "contract 'items' watches no file",
+        "no contract judged its answer",
+    ]
+    (folder.root / "onetake.toml").write_text("")
+    (done,) = vouch_all([unwatched])
+    assert done.refusal.message.startswith("contract 'items' is declared nowhere")
+
+
+def test_one_that_is_refused_keeps_no_other_from_being_vouched_for(folder, parser, answer):
+    first, second = folder.record(("one", answer), ("two", answer))
+    parser.write_text(FIXED)
+    folder.edit(first, '"good"', '"fine"')
+    done = {one.path: one.refusal is None for one in vouch_all([first, second])}
+    assert done == {first: False, second: True}
+    assert "vouched" in load(second).provenance
+
+
+def test_a_file_that_is_no_entry_is_named_before_anything_is_written(folder, predating):
+    (folder.root / "notes.json").write_text("{}")
+    with pytest.raises(UsageError, match=r"notes\.json: this file is no entry"):
+        vouch_all([predating, folder.root / "notes.json"])
+    assert "vouched" not in load(predating).provenance
+
+
+def test_a_link_is_not_followed(folder, predating):
+    other = predating.rename(folder.root / "other.json")
+    try:
+        predating.symlink_to(other)
+    except OSError:
+        pytest.skip("no links here")
+    before = other.read_bytes()
+    (done,) = vouch_all([predating])
+    assert "symbolic link" in done.refusal.message
+    assert other.read_bytes() == before
+
+
+def test_what_others_note_meanwhile_is_kept(folder, parser, answer):
+    first, second = folder.record(("one", answer), ("two", answer))
+    parser.write_text(FIXED)
+    threads = [Thread(target=vouch_all, args=([path],)) for path in (first, second, first, second)]
+    for thread in threads:
+        thread.start()
+    amend(first, load(first), lambda provenance: {**provenance, "pinned": {"reason": "kept"}})
+    for thread in threads:
+        thread.join()
+    assert folder.codes() == []
+    assert {"pinned", "vouched"} <= load(first).provenance.keys()
