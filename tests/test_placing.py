@@ -99,7 +99,21 @@ def test_a_sealed_session_takes_no_place(tmp_path, provider):
     with the_test(tmp_path, "none"):
         with pytest.raises(InteractionNotFound):
             ask(provider)
-        assert not (tmp_path / ".onetake").exists()
+        assert not (tmp_path / ".onetake" / "holding").exists()
+
+
+def test_who_holds_a_place_is_seen_from_another_process_and_from_its_own(elsewhere, tmp_path):
+    assert not placing.is_anyone_there(tmp_path)
+    with elsewhere():
+        assert placing.is_anyone_there(tmp_path)
+    assert not placing.is_anyone_there(tmp_path)
+    place = placing.hold(tmp_path, tmp_path / "c", "part")
+    assert placing.is_anyone_there(tmp_path)
+    place.let_go()
+    (tmp_path / ".onetake" / "holding").mkdir()
+    (tmp_path / ".onetake" / "holding" / "killed.lock").touch()
+    assert not placing.is_anyone_there(tmp_path)
+    assert not (tmp_path / ".onetake" / "holding").exists(), "what a killed process left is taken away"
 
 
 def test_what_cannot_be_locked_is_used_as_it_is(tmp_path):

@@ -91,8 +91,8 @@ def test_it_is_said_from_where_pytest_was_started(tmp_path):
         "6 unused entries: all tests ran and passed, and none asked for what these hold:",
         "  ../tape/ (5 of 7): chat-0.json, chat-1.json, chat-2.json, and 2 more",
         "  ../old/ (all 1): no test opens it any more; recorded by test_it.py::test_old",
-        "  to mend: delete these files; or `pytest --record-mode=all TEST` asks anew and keeps, in a test's own"
-        " cassette, what it uses",
+        "  to mend: `onetake prune --orphans --yes` moves them to the trash; or `pytest --record-mode=all TEST` asks"
+        " anew and keeps, in a test's own cassette, what it uses",
     ]
     assert report.as_json() == {
         "unused": [
@@ -109,7 +109,7 @@ def test_mode_all_is_offered_only_where_it_retires_what_a_test_did_not_ask_for(t
     assert UsageReport(unused=(shared, gone), start=tmp_path).lines()[1:] == [
         "  shared/ (1 of 2): x.json",
         "  gone/ (all 2): no test opens it any more; recorded by several tests",
-        "  to mend: delete these files",
+        "  to mend: `onetake prune --orphans --yes` moves them to the trash",
     ]
     assert "--record-mode=all" in UsageReport(unused=(shared, own), start=tmp_path).lines()[-1]
     assert [one["recorded_by"] for one in UsageReport(unused=(shared, gone), start=tmp_path).as_json()["unused"]] == [

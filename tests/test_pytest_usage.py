@@ -60,7 +60,7 @@ def test_br_153_three_recordings_two_played(says):
     assert code == 0
     assert f"cassettes/test_it/test_it/ (1 of 3): {third}" in text
     assert re.search(r"1 unused entry: .*\n", text)
-    assert "delete these files; or `pytest --record-mode=all TEST`" in text
+    assert "prune --orphans --yes` moves them to the trash; or `pytest --record-mode=all TEST`" in text
     code, text = says("--unused=ignore")
     assert (code, "unused" in text) == (0, False)
     code, text = says("--unused=fail")

@@ -36,6 +36,7 @@ ignore = ["localhost:9999"]
 quiet = ["telemetry.example.com"]
 max_age = { days = 90, then = "fail" }
 probe_after = 30
+pinned = ["cassettes/golden/*", "0307867d"]
 
 [key]
 ignore = ["$.metadata.trace_id"]
@@ -93,6 +94,7 @@ def test_every_setting_is_read_from_either_file(tmp_path, name, text):
         quiet=("telemetry.example.com",),
         max_age=MaxAge(90, "fail"),
         probe_after=30,
+        pinned=("cassettes/golden/*", "0307867d"),
         key=KeyRules(
             ignore=("$.metadata.trace_id",),
             ids=("$.messages[*].tool_calls[*].id",),
@@ -162,6 +164,7 @@ def test_without_any_the_folder_is_the_root(tmp_path, monkeypatch, start):
         ("keep = ['status:4x']", "keep: unknown kind 'status:4x'; did you mean 'status:4xx'?"),
         ("hosts = [1]", 'hosts[0]: must be a text, as in "…", not 1'),
         ("ignore = ['']", "ignore[0]: must be a text, as in \"…\", not ''"),
+        ("pinned = 'golden'", "pinned: must be a list, as in ['golden'], not 'golden'"),
         ("quiet = {}", "quiet: must be a list, not {}"),
         ("max_age = 90", "max_age: must be a table: { days = …, then = … }, not 90"),
         ("max_age = { days = 0 }", "max_age.days: must be a number of days, more than 0, not 0"),

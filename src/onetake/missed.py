@@ -11,7 +11,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -20,7 +19,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from onetake import forking, usage
+from onetake import forking, starting, usage
 from onetake.aside import hide, place_of
 from onetake.decide import Found
 from onetake.errors import Refusal
@@ -41,8 +40,6 @@ _MOST = 5_000
 """Misses of one process that are kept in one place."""
 _LARGEST = 64 * 1024 * 1024
 """Bytes that one process keeps in one place."""
-_BEGUN = time.time()
-"""When this process began, for what has no test: what was written since is of this run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +95,7 @@ class MissBook:
         Of a test, all: it begins anew. What has no test may be opened many times in a run, so that only what is older
         than this process goes.
         """
-        since = None if self._policy.test else _BEGUN
+        since = None if self._policy.test else starting.BEGUN
         with suppress(OSError):
             for file in self._place.iterdir():
                 if since is None or file.stat().st_mtime < since:
@@ -186,7 +183,8 @@ def missed_in(root: Path, folder: Path | None = None) -> list[Missed]:
         for one in _of_place(place, root):
             if folder is None or one.folder == folder.absolute():
                 found[str(one.folder), one.test, one.key] = one
-    stored = {one.folder: {key for key, _ in usage.entries_in(one.folder)} for one in found.values()}
+    folders = {one.folder for one in found.values()}
+    stored = {folder: {key for key, _ in usage.entries_in(folder)} for folder in folders}
     return [one for _, one in sorted(found.items()) if one.key[:16] not in stored[one.folder]]
 
 

@@ -298,7 +298,7 @@ class UsageReport:
         lines += [f"  {self._line(one)}" for one in self.unused[:_MOST_CASSETTES]]
         if (more := len(self.unused) - _MOST_CASSETTES) > 0:
             lines.append(f"  and those of {more} more cassettes")
-        mend = "delete these files"
+        mend = "`onetake prune --orphans --yes` moves them to the trash"
         if any(one.owned for one in self.unused):
             mend += "; or `pytest --record-mode=all TEST` asks anew and keeps, in a test's own cassette, what it uses"
         return [*lines, f"  to mend: {mend}"]

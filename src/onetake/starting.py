@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import time
 from collections.abc import Callable, Mapping
 from functools import partial, wraps
 from types import ModuleType
@@ -17,6 +18,9 @@ from onetake import leaving
 
 VARIABLE = "ONETAKE_SESSION"
 """The variable that holds the session's seed."""
+
+BEGUN = time.time()
+"""When this process began to load onetake: of the workers of one run of tests, before any of its tests."""
 
 RUN = "ONETAKE_USAGE"
 """Where a process tells the run of tests that started it what it used: `<the run's process> <folder>`."""

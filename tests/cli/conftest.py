@@ -112,6 +112,7 @@ def samples(store, make_entry):
         "diff": ["diff", str(first), str(second)],
         "status": ["status"],
         "check": ["check"],
+        "adopt": ["adopt"],
         "pin": ["pin", str(first)],
         "prune": ["prune"],
         "rekey": ["rekey"],

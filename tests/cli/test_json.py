@@ -41,7 +41,23 @@ def documents(shell, samples, project):
 
 
 @pytest.mark.parametrize(
-    "name", ["init", "run", "list", "show", "diff", "check", "rekey", "vouch", "contract", "contract freeze", "demo"]
+    "name",
+    [
+        "init",
+        "run",
+        "list",
+        "show",
+        "diff",
+        "check",
+        "adopt",
+        "pin",
+        "prune",
+        "rekey",
+        "vouch",
+        "contract",
+        "contract freeze",
+        "demo",
+    ],
 )
 def test_each_prints_one_document_in_ascii_and_nothing_else(documents, name):
     code, document, other = documents(name)

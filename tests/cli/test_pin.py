@@ -23,6 +23,7 @@ def test_an_entry_is_pinned_by_its_key_and_unpinned_by_its_path(run, path):
     code, out, _ = run("pin", read_entry(path).key[:10], "--reason", "the golden one")
     assert (code, out) == (0, f"pinned: cassettes/a/{path.name}\n")
     assert pinned(path)["reason"] == "the golden one"
+    assert f"pinned    {pinned(path)['at']}: the golden one\n" in run("show", path)[1]
     code, out, _ = run("pin", path, "--remove")
     assert (code, out, pinned(path)) == (0, f"not pinned: cassettes/a/{path.name}\n", None)
 

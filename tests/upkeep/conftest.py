@@ -184,8 +184,9 @@ class Repository:
 
     def said(self):
         """Return what the check says: the first line of each message."""
-        assert set(self.folder.codes()) <= {"predates-parser"}
-        return [one.message.split("\n")[0] for one in self.folder.findings()]
+        found = self.folder.findings()
+        assert {one.code.value for one in found} <= {"predates-parser"}
+        return [one.message.split("\n")[0] for one in found]
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from onetake.scrub import Scrubber
 from onetake.steps import Asked, Policy
 from onetake.stores.directory import DirectoryStore
 from onetake.upkeep.adopting import adopt, plan
+from onetake.usage import UsageRun, write_run
 
 SECRET = "sk-proj-" + "a1B2c3D4e5F6g7H8" * 3
 
@@ -390,3 +391,37 @@ def test_thousands_take_seconds_and_differences_of_their_own_too(folder, direct,
         for one in group.adoptions:
             old = json.loads(read_entry(one.old).request.body)["messages"][0]["content"]
             assert json.loads(one.entry.request.body)["messages"][0]["content"].startswith(old)
+
+
+def test_an_entry_that_a_refused_miss_is_like_is_not_taken_along(folder, direct, answer):
+    folder.record(*((text, answer) for text in ("Sort one thing", "Sort two things")))
+    folder.miss(direct.chat("Sort one thing", store=False), direct.chat("Sort two things", model="gpt-6"))
+    assert shown(plan(folder.root)) == [
+        ("body$.store: added false", 1, 1, ""),
+        ('body$.model: "gpt-5" is now "gpt-6"', 1, 0, "body$.model: another model is asked"),
+    ]
+
+
+def test_a_test_that_is_no_more_is_forgotten_once_all_tests_passed(folder, upgraded):
+    upgraded("one")
+    write_run(folder.root, UsageRun("2999-01-01T00:00:00Z", why="tests failed"))
+    assert len(plan(folder.root).groups) == 1
+    write_run(folder.root, UsageRun("2999-01-01T00:00:00Z"))
+    assert plan(folder.root).groups == ()
+
+
+def test_a_field_that_is_longer_than_the_request_is_a_small_difference_too(folder, direct, answer):
+    folder.record(*((text, answer) for text in ("one", "two")))
+    folder.miss(*(direct.chat(text, metadata={"trace": "x" * 5000}) for text in ("one", "two")))
+    (group,) = plan(folder.root).groups
+    assert (len(group.misses), group.refused, group.cautions) == (2, "", ())
+
+
+def test_a_request_that_two_tests_of_one_cassette_missed_is_adopted_once(folder, direct, answer):
+    for text in ("Sort one thing", "Sort one thing more"):
+        folder.record((text, answer), folder="cassettes/shared", test="t.py::a")
+    for name in ("a", "b"):
+        folder.miss(direct.chat("Sort one thing", store=False), folder="cassettes/shared", test=f"t.py::{name}")
+    (group,) = plan(folder.root).groups
+    assert group.tests == ("t.py::a", "t.py::b")
+    assert [one.missed for one in group.adoptions] == [True, False]

@@ -9,7 +9,8 @@ import pytest
 from onetake.key import Keyer
 from onetake.model import Request
 from onetake.upkeep.altering import altered
-from onetake.upkeep.operations import NoFitError, applied, operations, tree_of
+from onetake.upkeep.operations import applied, operations, tree_of
+from onetake.upkeep.rewording import NoFitError
 
 URL = "https://api.openai.com/v1/chat/completions"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ AT = [f"2026-03-01T10:00:{second:02}Z" for second in range(10)]
 def mover(name, answer="a", at="", ordinal=0, from_test=True):
     """An entry of a key of its own, `<key>` or `<key>-<ordinal>`."""
     key = name.partition("-")[0]
-    return Mover(Path(name), b"", key, ordinal, KEY, answer.encode(), at, from_test, "chat")
+    return Mover(Path(name), b"", key, ordinal, KEY, answer.encode(), at, from_test, "chat", ordinal)
 
 
 def there(answer, made_of=None):
@@ -32,6 +33,11 @@ def test_the_entries_of_one_key_keep_their_ordinals_gaps_too():
     movers = [mover("k-0", "a", ordinal=0), mover("k-2", "b", ordinal=2)]
     assert arranged(movers) == {"k-0": 0, "k-2": 2}
     assert arranged(movers, means_one=True) == {"k-0": 0, "k-2": 2}
+
+
+def test_the_answers_of_one_key_that_others_left_close_up():
+    movers = [replace(mover("k-1", "a", ordinal=1), place=0), replace(mover("k-3", "b", ordinal=3), place=1)]
+    assert arranged(movers) == {"k-1": 0, "k-3": 1}
 
 
 def test_equal_answers_are_repeats_in_a_fixed_order():

@@ -8,9 +8,10 @@ import pytest
 
 
 @pytest.mark.skipif(os.name == "nt", reason="names that Windows does not have")
-@pytest.mark.parametrize("name", ["-x.py", ":(top)x.py", "a\nb.py", "grün.py", "a\tb.py", "x y.py", "\udcff.py"])
-def test_names_that_git_could_take_for_something_else(repository, name):
-    repository.write(repository.parser, f"odd/{name}")
+def test_names_that_git_could_take_for_something_else(repository):
+    names = ["-x.py", ":(top)x.py", "a\nb.py", "grün.py", "a\tb.py", "x y.py", "\udcff.py", '"q".py', "*.py"]
+    for name in names:
+        repository.write(repository.parser, f"odd/{name}")
     repository.watch('watch = ["odd"]')
     repository.commit("Odd")
     repository.folder.record()
@@ -18,10 +19,12 @@ def test_names_that_git_could_take_for_something_else(repository, name):
     repository.watch('watch = ["even"]')
     repository.commit("Even")
     assert repository.said() == []
-    repository.write(repository.fixed, f"even/{name}")
-    repository.commit("Fix")
-    (said,) = repository.said()
-    assert said.endswith(": Fix)")
+    for name in names:
+        repository.write(repository.fixed, f"even/{name}")
+        fix = repository.commit("Fix")
+        (said,) = repository.said()
+        assert f"last in {fix[:12]}" in said
+        assert said.endswith(": Fix)")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a shell script stands for the program")

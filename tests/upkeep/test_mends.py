@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
+import click
 import pytest
 
+from onetake.cli import commands
 from onetake.format import load_entry
 from onetake.model import Mode
 from onetake.upkeep import mends
@@ -33,3 +36,37 @@ def test_paths_are_quoted_for_a_shell_and_told_from_the_current_folder(tmp_path,
     assert mends.show(tmp_path / "x.json") == "onetake show x.json"
     assert mends.show(Path("a b/x.json")) == 'onetake show "a b/x.json"'
     assert mends.diff(Path("x.json"), Path("a b/y.json")) == 'onetake diff x.json "a b/y.json"'
+
+
+def test_the_commands_of_upkeep_name_what_they_are_about(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert mends.check(tmp_path / "a") == "onetake check a"
+    assert mends.rekey(Path("a b")) == 'onetake rekey "a b"'
+    assert mends.adopt(Path("a")) == "onetake adopt a"
+    assert mends.prune(Path("a")) == "onetake prune a"
+    assert mends.prune(Path("a"), "--orphans") == "onetake prune a --orphans"
+    assert mends.vouch(Path("a/x.json")).startswith("onetake vouch a/x.json --reason ")
+    assert mends.freeze("a b") == 'onetake contract freeze "a b"'
+
+
+@pytest.mark.parametrize(
+    "mend",
+    [
+        mends.show(Path("x")),
+        mends.check(Path("x")),
+        mends.diff(Path("x"), Path("y")),
+        mends.rekey(Path("x")),
+        mends.adopt(Path("x")),
+        mends.prune(Path("x"), "--orphans"),
+        mends.prune(Path("x"), "--superseded"),
+        mends.vouch(Path("x")),
+        mends.freeze("x"),
+        mends.record_by(None, Mode.ALL),
+    ],
+)
+def test_every_command_that_a_mend_names_exists_and_takes_it(mend):
+    line = shlex.split(mend[mend.index("onetake ") :].partition("`")[0])[1:]
+    command, words = commands, line
+    while isinstance(command, click.Group) and words:
+        _, command, words = command.resolve_command(click.Context(command), words)
+    assert command.make_context("onetake", list(words), resilient_parsing=False) is not None

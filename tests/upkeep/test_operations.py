@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onetake.key import Keyer
-from onetake.upkeep.operations import Kind, NoFitError, Operation, applied, operations, signature, tree_of, widened
+from onetake.upkeep.operations import Kind, Operation, applied, operations, signature, tree_of, widened
+from onetake.upkeep.rewording import NoFitError
 
 SCALARS = st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-1, 1) | st.text("ab .ä", max_size=12)
 VALUES = st.recursive(

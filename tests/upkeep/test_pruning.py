@@ -109,6 +109,7 @@ def test_br_178_age_counts_from_recording_and_from_nothing_else(folder, two):
     folder.ran(used=two), folder.ran(used=two)
     assert found(folder, Reason.OLD, older_than=timedelta(days=90)) == ({old.name: ["older-than"]}, {})
     assert found(folder, Reason.OLD, older_than=timedelta(weeks=14)) == ({}, {})
+    assert found(folder, Reason.OLD, older_than=timedelta(0))[0].keys() == {old.name, new.name}
     folder.rewrite(old, recorded_at="long ago")
     assert found(folder, Reason.OLD, older_than=timedelta(hours=1))[0] == {new.name: ["older-than"]}
 

@@ -10,7 +10,7 @@ from onetake.cassette import Cassette
 from onetake.errors import InteractionNotFound
 from onetake.format import load_entry
 from onetake.key import Keyer
-from onetake.settings import load_settings
+from onetake.settings import key_rules, load_settings
 from onetake.stores.directory import DirectoryStore
 from onetake.upkeep.rekeying import rekey
 from onetake.upkeep.rekeying_found import Choices
@@ -203,6 +203,27 @@ def test_damaged_entries_are_named_and_left_and_the_others_move(folder, old, new
     assert damaged.read_bytes() == before
 
 
+def test_the_answers_of_one_key_that_come_apart_begin_at_0_again(folder, asked):
+    folder.settings(top=TRACE)
+    folder.record(*[(traced(folder, trace), f"to {trace}") for trace in (1, 2, 1, 2)], contract=None)
+    assert sorted(entry.ordinal for entry in entries(folder)) == [0, 1, 2, 3]
+    folder.settings()
+    dropped = Choices(dropped=key_rules({"ignore": ["$.trace"]}))
+    assert len(rekey(folder.root, dropped, writes=True).moves) == 4
+    assert said(folder) == {(1, 0): "to 1", (1, 1): "to 1", (2, 0): "to 2", (2, 1): "to 2"}
+    assert asked(*[traced(folder, trace) for trace in (2, 1, 1, 2)]) == ["to 2", "to 1", "to 1", "to 2"]
+    assert folder.check() == []
+
+
+def test_an_answer_that_cannot_be_read_leaves_its_gap(folder):
+    folder.record(*[(traced(folder, 1), text) for text in ("one", "two")], contract=None)
+    torn = next(path for path in (folder.root / "cassettes").rglob("*.json") if not path.stem.endswith("-1"))
+    torn.write_bytes(torn.read_bytes()[:-20])
+    folder.settings(top=TRACE)
+    (move,) = rekey(folder.root, writes=True).moves
+    assert move.new_ordinal == 1
+
+
 # Scrub rules of today
 
 BADGE = '[scrub]\npatterns = ["badge-[0-9]{6}"]\n'
@@ -322,3 +343,31 @@ def test_a_secret_that_cannot_be_scrubbed_is_told_before_anything_is_written(fol
         assert (found.moves, [one.path for one in found.left]) == ([], [path])
         assert found.left[0].why == "it holds a secret that cannot be scrubbed"
     assert path.is_file()
+
+
+HOSTILE = {
+    "a time that is no text": ("recorded_at", 7, True),
+    "a time beyond all times": ("recorded_at", "9999-99-99T99:99:99Z", True),
+    "a test that is no text": ("test", ["x"], True),
+    "a commit that is an option": ("commit", "--output=x", True),
+    "what nests deep": ("note", json.loads("[" * 900 + "]" * 900), None),
+    "a lone surrogate": ("test", "\ud800", None),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_was_made_to_do_harm_is_keyed_anew_or_named(folder, name):
+    field, value, moves = HOSTILE[name]
+    (path,) = folder.record((traced(folder, 1), "Good day."), contract=None)
+    folder.edit(path, '"provenance": {', f'"provenance": {{\n    "{field}x": 0,')
+    text = path.read_text()
+    said = json.loads(text)["provenance"].get(field)
+    if said is None:
+        folder.edit(path, f'"{field}x": 0', f'"{field}": {json.dumps(value)}')
+    else:
+        folder.edit(path, f'"{field}": {json.dumps(said)}', f'"{field}": {json.dumps(value)}')
+    folder.settings(top=TRACE)
+    found = rekey(folder.root, writes=True)
+    assert len(found.moves) + len(found.left) == 1
+    assert moves is None or bool(found.moves) is moves
+    assert rekey(folder.root).moves == []

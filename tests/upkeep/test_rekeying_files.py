@@ -16,13 +16,16 @@ from onetake.cassette import Cassette
 from onetake.errors import StoreError
 from onetake.format import load_entry
 from onetake.model import Entry
+from onetake.settings import key_rules
 from onetake.stores.directory import DirectoryStore
 from onetake.upkeep.checking import check
 from onetake.upkeep.rekeying import rekey
+from onetake.upkeep.rekeying_found import Choices
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 CASSETTE = "cassettes/test_a/test_b"
 CHANGES = ("os.rename", "os.link", "os.remove")
+CHOICES = Choices(dropped=key_rules({"replace": [{"pattern": "^(alpha|beta)$", "with": "word"}]}))
 
 
 def answers(root):
@@ -83,7 +86,7 @@ def stopped(root, number, strike):
     def act():
         fault(root, number, strike)
         try:
-            rekey(root, writes=True)
+            rekey(root, CHOICES, writes=True)
         except StoreError:
             return 1
         return 0
@@ -120,6 +123,13 @@ def chained(folder):
     folder.settings(top=f"[key]\nreplace = [{said}]\n")
 
 
+def split(folder):
+    """One key whose answers come to two, as a rule takes less away than the one of before."""
+    folder.settings(top='[key]\nreplace = [{ pattern = "^(alpha|beta)$", with = "word" }]\n')
+    folder.record(*[(folder.direct.chat(word), f"to {word}") for word in ("alpha", "beta", "beta")], contract=None)
+    folder.settings(top='[key]\nignore = ["$.trace"]\n')
+
+
 def secretive(folder):
     """Answers that hold what a rule of today calls a secret, one of them in a sidecar; one comes to a new key, too."""
     said = "data: " + json.dumps({"choices": [{"index": 0, "delta": {"content": "badge-123456"}}]}) + "\n\n"
@@ -142,6 +152,7 @@ def secretive(folder):
         (merged, killed),
         (merged, failed_from_then_on),
         (chained, killed),
+        (split, killed),
         (secretive, killed),
         (secretive, failed_from_then_on),
     ],
@@ -152,7 +163,7 @@ def test_whatever_stops_it_no_answer_is_lost_and_the_next_run_comes_to_the_same_
     shutil.copytree(folder.root, template, ignore=shutil.ignore_patterns("template"))
     before = texts(template)
     whole = shutil.copytree(template, tmp_path / "whole")
-    assert rekey(whole, writes=True).moves
+    assert rekey(whole, CHOICES, writes=True).moves
     wanted = files_of(whole)
     assert wanted != files_of(template)
     assert check(whole).findings == ()
@@ -164,7 +175,7 @@ def test_whatever_stops_it_no_answer_is_lost_and_the_next_run_comes_to_the_same_
             assert before == texts(one), number
         assert len(answers(one)) >= len(answers(template)), number
         half += files_of(one) not in (wanted, files_of(template))
-        rekey(one, writes=True)
+        rekey(one, CHOICES, writes=True)
         assert files_of(one) == wanted, number
         if code == 0:
             break
@@ -177,9 +188,6 @@ def test_entries_that_would_change_places_stay(folder):
     folder.settings(top=rules.format("one", "two"))
     paths = folder.record((folder.direct.chat("one"), "to one"), (folder.direct.chat("two"), "to two"), contract=None)
     before = files_of(folder.root)
-    from onetake.settings import key_rules
-    from onetake.upkeep.rekeying_found import Choices
-
     dropped = key_rules(
         {"replace": [{"pattern": "^one$", "with": "A"}, {"pattern": "^two$", "with": "B"}]},
     )

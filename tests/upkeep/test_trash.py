@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from onetake.errors import StoreError
 from onetake.upkeep import trash
 from onetake.upkeep.trash import mark_of, put_away
 
@@ -112,6 +113,18 @@ def test_a_link_in_an_entrys_place_is_not_followed(folder, paths, tmp_path):
     paths[0].symlink_to(outside)
     assert put_away(folder.root, paths[0].parent, chosen) == {paths[0]: "it cannot be read any more"}
     assert outside.is_file()
+
+
+@pytest.mark.parametrize("link", [".onetake", ".onetake/trash"])
+def test_nothing_is_moved_through_a_link(folder, paths, tmp_path, link):
+    away = tmp_path.parent / "away"
+    away.mkdir()
+    (folder.root / link).parent.mkdir(exist_ok=True)
+    (folder.root / link).symlink_to(away, target_is_directory=True)
+    with pytest.raises(StoreError, match="a symbolic link on the way"):
+        put_away(folder.root, folder.root / FOLDER, marks(folder, paths))
+    assert (list(away.iterdir()), all(path.is_file() for path in paths)) == ([], True)
+    away.rmdir()
 
 
 CHANGES = ("os.rename", "os.link", "os.remove")

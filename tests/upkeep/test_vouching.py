@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from datetime import UTC, datetime
 from threading import Thread
 
@@ -16,6 +17,18 @@ from onetake.upkeep.vouching import vouch
 
 PARSER = "def parse(text):\n    return text\n"
 FIXED = "def parse(text):\n    return text.strip()\n"
+MODULE = """
+from pydantic import BaseModel, field_validator
+
+class Items(BaseModel):
+    label: str
+    tags: list[str]
+
+    @field_validator("label")
+    def _known(cls, label):
+        assert label == "bug"
+        return label
+"""
 
 
 def load(path):
@@ -111,6 +124,28 @@ def test_what_todays_contract_refuses_is_not_vouched_for(folder, predating, cont
     assert (done.refusal.code, done.note) == (code, {})
     assert done.refusal.mend == "pytest --record-mode=new_episodes tests/test_a.py::test_b"
     assert predating.read_bytes() == before
+
+
+def test_a_type_judges_first_where_it_is_imported(folder, parser, monkeypatch, answer):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (folder.root / "vouched_items.py").write_text(MODULE)
+    folder.settings(top='[contracts.typed]\nschema = "vouched_items:Items"\nwatch = ["parse.py"]')
+    try:
+        (path,) = folder.record(contract="typed")
+        folder.edit_answer(path, answer, answer.replace("bug", "odd"))
+        (done,) = vouch_all([path], importing=True)
+        assert done.refusal.code == "breaks-contract"
+        (done,) = vouch_all([path])
+        assert done.refusal is None
+    finally:
+        sys.modules.pop("vouched_items", None)
+
+
+def test_an_entry_that_could_not_be_checked_is_not_vouched_for(folder, predating):
+    folder.edit(predating, '"openai-chat/1"', '"openai-chat/99"')
+    (done,) = vouch_all([predating])
+    assert done.refusal.code == "unchecked"
+    assert "vouched" not in load(predating).provenance
 
 
 @pytest.mark.parametrize(

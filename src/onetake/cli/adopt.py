@@ -12,8 +12,9 @@ from onetake.cli.entries import as_path, settings_root
 from onetake.cli.exits import Exit
 from onetake.errors import UsageError
 from onetake.printable import counted
-from onetake.upkeep.adopting import Group, Plan, Unexplained, Written, plan
+from onetake.upkeep.adopting import Written, plan
 from onetake.upkeep.adopting import adopt as adopt_group
+from onetake.upkeep.adoptions import Group, Plan, Unexplained
 
 _TESTS = 5
 _MISSES = 10
@@ -125,7 +126,9 @@ def _print(found: Plan, chosen: Sequence[Group], done: Sequence[Written], *, wro
     if not found.groups and not found.unexplained:
         output.say("nothing to adopt: what the last runs asked for is stored, or nothing was missed")
     elif wrote:
-        output.say(f"{_entries(sum(not one.why for one in done))} written; the old ones stay, for `onetake prune`")
+        output.say(
+            f"{_entries(sum(not one.why for one in done))} written; the old ones stay, for `onetake prune --superseded`"
+        )
     elif chosen:
         number = sum(len(group.adoptions) for group in chosen)
         output.say(f"{_entries(number)} would be written: `onetake adopt --yes` does it")

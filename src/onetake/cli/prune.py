@@ -147,7 +147,7 @@ def _by_root(why: Mapping[Path, str]) -> list[dict[str, str]]:
 
 
 def _print(plan: Plan, done: Done | None, wanted: Wanted, *, refused: bool, shows_all: bool) -> None:
-    by_runs = bool(wanted.reasons & BY_RUNS) or wanted.most is not None
+    by_runs = bool(wanted.reasons & BY_RUNS) or plan.over > 0
     for root, why in sorted(plan.unproved.items()) if by_runs else ():
         output.say(f"which entries are unused cannot be told in {output.shown_path(root)}: {why}")
     if refused:

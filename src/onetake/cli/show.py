@@ -62,7 +62,8 @@ def _origin(entry: Entry) -> Iterator[tuple[str, str]]:
         yield "contract", "none selected this answer (unjudged)" if entry.unjudged else "none"
     commit = str(origin.get("commit", ""))[:12] + (" with changes" if origin.get("dirty") else "")
     yield "recorded", _joined(("", origin.get("recorded_at")), ("at commit ", commit), ("by ", origin.get("test")))
-    yield "vouched", _vouched(origin.get("vouched"))
+    yield "vouched", _noted(origin.get("vouched"))
+    yield "pinned", _noted(origin.get("pinned"))
     yield (
         "with",
         _joined(*(("", origin.get(name)) for name in ("recorder", "client", "sdk")), ("Python ", origin.get("python"))),
@@ -84,8 +85,8 @@ def _rest(entry: Entry) -> Iterator[tuple[str, str]]:
     yield "key rules", pretty(dict(spec.rules)) if spec.rules else ""
 
 
-def _vouched(said: Any) -> str:
-    """Return what a person said of the entry; a file may hold anything there."""
+def _noted(said: Any) -> str:
+    """Return what a person noted in the entry; a file may hold anything there."""
     if not isinstance(said, Mapping):
         return "" if said is None else str(said)
     facts = _joined(("", said.get("at")), ("at commit ", str(said.get("commit", ""))[:12]), ("by ", said.get("by")))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import islice
+from pathlib import PurePosixPath
 from typing import Any
 
 import click
@@ -34,7 +36,8 @@ def status(path: str | None, as_table: bool, importing: bool, as_json: bool) -> 
     found = status_of(start, importing=importing)
     if as_json:
         table = {"table": _rows(found)} if as_table else {}
-        entries = [_data(one) for one in found.entries]
+        told = cache(output.shown_path)  # there are many entries in few folders
+        entries = [_data(one, told(one.path.parent)) for one in found.entries]
         output.print_json({"entries": entries, "counts": found.counts, "knowledge": found.knowledge, **table})
     elif as_table:
         heads = ("advice", "when", "what to do", "here")
@@ -46,9 +49,9 @@ def status(path: str | None, as_table: bool, importing: bool, as_json: bool) -> 
         _print(found)
 
 
-def _data(one: Advised) -> dict[str, Any]:
+def _data(one: Advised, folder: str) -> dict[str, Any]:
     said: dict[str, Any] = {
-        "path": output.shown_path(one.path),
+        "path": PurePosixPath(folder, one.path.name).as_posix(),
         "key": one.key,
         "ordinal": one.ordinal,
         "advice": one.advice.value,

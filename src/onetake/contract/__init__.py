@@ -175,6 +175,8 @@ def stored_contract(data: bytes, digest: str, name: str) -> Contract:
         found = Contract(Given(schema, formats=False), name=name)
     except UsageError as error:
         raise FormatError(str(error)) from None
+    except RecursionError:
+        raise FormatError("it is nested too deep") from None
     if found.digest != digest:
         raise FormatError(f"it holds another schema than the one it was kept as (digest {found.digest})")
     return found

@@ -10,6 +10,7 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from json.encoder import encode_basestring_ascii
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any
 
@@ -17,6 +18,8 @@ from onetake.errors import UsageError
 
 _PYTHON = frozenset({".py", ".pyi"})
 _ANY_DEPTH = "**"
+_UNREAD = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
+"""Fields of a syntax tree that follow from others, or that no program reads."""
 
 
 def watch_digest(paths: Sequence[str | Path], root: Path) -> str | None:
@@ -55,7 +58,7 @@ def content_of(name: str, data: bytes) -> str:
     """Return what counts of a watched file's content: 64 lower-case hex digits (SHA-256)."""
     if PurePosixPath(name).suffix in _PYTHON:
         try:
-            data = "".join(_tree_text(_parsed(data))).encode()
+            data = _tree_text(_parsed(data)).encode()
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             data = data.replace(b"\r\n", b"\n")
     else:
@@ -150,45 +153,47 @@ def _parsed(data: bytes) -> ast.AST:
         return ast.parse(data)
 
 
-def _tree_text(tree: ast.AST) -> Iterator[str]:
-    """Write a syntax tree as JSON, in pieces.
+def _tree_text(tree: ast.AST) -> str:
+    """Write a syntax tree as JSON.
 
     `ast.dump` will not do: it shows the empty fields that a newer Python has added, or leaves all empty ones out. A
     stack of our own, for how deep a function may call itself depends on who asks.
     """
     stack: list[Any] = [tree]
+    written: list[str] = []
     while stack:
         node = stack.pop()
-        if isinstance(node, _Written):
-            yield node
+        if isinstance(node, str):
+            written.append(node)
         elif isinstance(node, ast.AST):
-            yield f'["{type(node).__name__}", {{'
-            fields = [(_Written(f'"{name}": '), held) for name, held in _fields(node)]
-            stack += reversed([*_joined(fields), _Written("}]")])
-        elif isinstance(node, list):
-            items = [(item,) for item in node if not _is_docstring(item)]
-            stack += reversed([_Written("["), *_joined(items), _Written("]")])
+            written.append(f'["{type(node).__name__}", {{')
+            stack.append("}]")
+            fields = list(_fields(node))
+            for name, held in reversed(fields):
+                stack += (_pending(held), f'{", " if name != fields[0][0] else ""}"{name}": ')
         else:
-            yield json.dumps([type(node).__name__, ascii(node)])
+            written.append("[")
+            stack.append("]")
+            items = [item for item in node if not _is_docstring(item)]
+            for number in range(len(items) - 1, -1, -1):
+                stack += (_pending(items[number]), ", " if number else "")
+    return "".join(written)
 
 
-class _Written(str):
-    """Text that is JSON already, and no constant of the tree."""
-
-    __slots__ = ()
-
-
-def _joined(items: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """Return all items in one list, with the comma of JSON before each but the first."""
-    return [one for number, item in enumerate(items) for one in (*([_Written(", ")] if number else []), *item)]
+def _pending(held: Any) -> Any:
+    """Return a node or a list as it is, for its turn, and anything else as it is written."""
+    if isinstance(held, ast.AST | list):
+        return held
+    return f'["{type(held).__name__}", {encode_basestring_ascii(ascii(held))}]'
 
 
 def _fields(node: ast.AST) -> Iterator[tuple[str, Any]]:
-    for name, held in ast.iter_fields(node):
+    is_constant = isinstance(node, ast.Constant)
+    for name in node._fields:
+        held = getattr(node, name, None)
         if isinstance(node, ast.JoinedStr):
-            held = [part for part in held if not _is_empty_text(part)]
-        said_nothing = held is None and not isinstance(node, ast.Constant)
-        if name in ("ctx", "kind", "type_comment", "type_ignores") or said_nothing or held == []:
+            held = [part for part in held or () if not _is_empty_text(part)]
+        if name in _UNREAD or (held is None and not is_constant) or held == []:
             continue
         yield name, held
 

@@ -15,6 +15,7 @@ from onetake.scrub.lanes import Search, document, edits
 
 _MOST = 1 << 26
 """Bytes of a compressed body that are looked at."""
+_LAYERS = 3
 _NOTHING_KNOWN = Search(Finder())
 
 
@@ -30,18 +31,22 @@ class Finding:
     """From 1; None in bytes that are not text."""
 
 
-def scan(data: bytes) -> list[Finding]:
+def scan(data: bytes, layers: int = _LAYERS) -> list[Finding]:
     """Look for secrets in bytes as they would be written: an entry's file, or a sidecar.
 
     By shape and by name, also base64-, percent- and JSON-escaped, split over the events of a stream or over the frames
     of an AWS event stream, and inside gzip; in bytes that are no UTF-8 by shape, also in UTF-16.
 
+    Args:
+        data: The bytes.
+        layers: How often gzip within gzip is undone: some bytes give themselves, again and again.
+
     Returns:
         Each finding once, in order; empty for bytes that may be written.
     """
-    if data.startswith(b"\x1f\x8b"):
+    if layers and data.startswith(b"\x1f\x8b"):
         try:
-            return scan(zlib.decompressobj(31).decompress(data, _MOST))
+            return scan(zlib.decompressobj(31).decompress(data, _MOST), layers - 1)
         except zlib.error:
             pass
     return list(dict.fromkeys(_findings(data)))

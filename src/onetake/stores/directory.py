@@ -16,6 +16,8 @@ from onetake.stores.naming import SIDE_FOLDERS, entry_name, is_side, side_digest
 
 _LEFT_BEHIND_S = 3600
 _TRIES = 100
+_LARGEST_SIDE = 1 << 30
+"""Bytes; a body that was recorded was held in memory, and one that is larger was put there by somebody else."""
 
 
 class DirectoryStore:
@@ -156,7 +158,7 @@ class DirectoryStore:
         digest = side_digest(name)
         with self._told("cannot be read", name):
             self._refuse_link(name)
-            data = files.read(f"{self._folder_text}{name}")
+            data = files.read(f"{self._folder_text}{name}", _LARGEST_SIDE)
         if data is None or digest is None:
             return data
         for version in (data, data.replace(b"\r\n", b"\n")):

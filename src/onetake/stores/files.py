@@ -24,11 +24,15 @@ _NO_LINKS = frozenset(
 _NO_FOLDER_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EBADF, errno.EACCES})
 
 
-def read(path: str | Path) -> bytes | None:
+def read(path: str | Path, most: int | None = None) -> bytes | None:
     """Return a regular file's bytes, None if there is no such file.
 
+    Args:
+        path: The file.
+        most: Bytes that are read at most; None reads a file of any size.
+
     Raises:
-        OSError: It is a link, a folder or something else that is no file, or it cannot be read.
+        OSError: It is a link, a folder or something else that is no file, it is larger, or it cannot be read.
     """
     try:
         descriptor = _open(path)
@@ -38,6 +42,8 @@ def read(path: str | Path) -> bytes | None:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EISDIR, "is no regular file")
+        if most is not None and found.st_size > most:
+            raise OSError(errno.EFBIG, f"its {found.st_size} bytes are more than the {most} that may be read")
         data = os.read(descriptor, found.st_size + 1)
         while len(data) != found.st_size and (more := os.read(descriptor, _PIECE)):
             data += more

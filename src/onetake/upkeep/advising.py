@@ -77,7 +77,10 @@ TABLE: Mapping[Advice, Row] = {
     Advice.SECRET: Row(
         "a secret lies in its file", "revoke it where it was issued; then delete the file and record again"
     ),
-    Advice.BROKEN: Row("a replay refuses or does not find it", "restore it from version control, or record it again"),
+    Advice.BROKEN: Row(
+        "a replay refuses or does not find it",
+        "what its line says: restore it from version control, name or key it anew, or record it again",
+    ),
     Advice.ORPHAN: Row(
         "no test asks for it: the prompt, a parameter or a field changed, or the test is gone",
         "record what is asked now, or `onetake adopt`; then `onetake prune`",

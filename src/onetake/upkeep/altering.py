@@ -9,7 +9,8 @@ from typing import Any
 from urllib.parse import quote, unquote_plus
 
 from onetake.model import Headers, Request
-from onetake.upkeep.operations import NoFitError, Operation, Operations, applied
+from onetake.upkeep.operations import Operation, Operations, applied
+from onetake.upkeep.rewording import NoFitError
 
 
 def altered(request: Request, found: Operations, tree: dict[str, Any]) -> Request:

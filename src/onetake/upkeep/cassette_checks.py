@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from onetake.errors import FormatError
 from onetake.model import Entry, Mode
@@ -15,9 +17,12 @@ from onetake.stores.naming import Slot
 from onetake.upkeep import mends, secrets
 from onetake.upkeep.findings import Code, Finding, Severity, finding
 from onetake.upkeep.holding import Held, Holding
+from onetake.upkeep.limits import SECONDS, at_most, cannot_be_checked
 from onetake.upkeep.projects import Project, Schemas
 
 _SCHEMAS = "_schemas"
+_LARGEST_SIDE = 256 * 1024 * 1024
+"""Bytes of a sidecar that are looked through."""
 
 
 class Repeated:
@@ -30,7 +35,7 @@ class Repeated:
         """Take an entry in; only what tells it from another is kept."""
         answer = entry.answer if entry.answer and entry.answer.choices else (entry.response.status, entry.response.body)
         slim = Held(held.path, held.slot, b"", None)
-        self._found[entry.key].append((entry.ordinal, slim, sha256(repr(answer).encode("utf-8", "replace")).digest()))
+        self._found[entry.key].append((entry.ordinal, slim, sha256(_shown(answer)).digest()))
 
     def check(self, project: Project, from_tests: Collection[str]) -> Iterator[Finding]:
         """Name the keys under which several answers are stored, where one is meant for all.
@@ -102,26 +107,42 @@ def check_sides(holding: Holding, named: Collection[str] | None, schemas: Schema
     if holding.unlisted:
         yield finding(Code.BROKEN, holding.folder, holding.unlisted, "put a folder in its place")
     for name in holding.sides:
-        yield from _check_side(holding.folder / name, named, schemas)
+        path = holding.folder / name
+        try:
+            with at_most(SECONDS):
+                found = list(_check_side(path, named, schemas))
+        except Exception as error:  # noqa: BLE001 - whatever a file was made to do to what reads it, it is told
+            found = [cannot_be_checked(path, error)]
+        yield from found
 
 
 def _check_side(path: Path, named: Collection[str] | None, schemas: Schemas) -> Iterator[Finding]:
     digest = path.name.split(".")[0]
     try:
-        data = files.read(path) or b""
+        data = files.read(path, _LARGEST_SIDE) or b""
     except OSError as error:
-        why = f"cannot be read: {error.strerror or error}"
-        yield finding(Code.BROKEN, path, why, "put a file in its place")
+        code, mend = Code.BROKEN, "put a file in its place"
+        if error.errno == errno.EFBIG:
+            code, mend = Code.UNCHECKED, "look at it, and delete it where no entry needs it"
+        yield finding(code, path, f"cannot be read: {error.strerror or error}", mend)
         return
     yield from secrets.in_file(path, data)
     if named is not None and digest not in named:
-        yield finding(Code.UNUSED_SIDECAR, path, "no entry of this cassette names it", "delete the file")
+        mend = mends.prune(path.parent.parent, "--sidecars --yes")
+        yield finding(Code.UNUSED_SIDECAR, path, "no entry of this cassette names it", mend)
     elif path.parent.name == _SCHEMAS:
         try:
             schemas.contract(digest, data, path.name)
         except FormatError as error:
             why = f"the schema of a contract is damaged: {error}"
             yield finding(Code.BROKEN, path, why, "restore it from version control, or record its entries again")
+
+
+def _shown(answer: Any) -> bytes:
+    try:
+        return repr(answer).encode("utf-8", "replace")
+    except RecursionError:
+        return b"nested too deep"
 
 
 def _differing(first: Held, other: Held, count: int, *, is_meant: bool) -> Finding:

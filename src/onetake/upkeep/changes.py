@@ -20,7 +20,7 @@ _OTHER = {
     "functions": "the tools",
     "response_format": "the answer's schema",
 }
-_VERBS = {"added": "added", "removed": "removed"}
+_ONE_SIDED = ("added", "removed")
 
 
 def changes(differences: Iterable[Difference]) -> tuple[str, ...]:
@@ -30,7 +30,13 @@ def changes(differences: Iterable[Difference]) -> tuple[str, ...]:
         `the prompt changed`, `the model changed`, `the tools changed`, `field seed added`, `header x removed`,
         `parameter temperature changed`, …
     """
-    return tuple(dict.fromkeys(f"{_thing(one)} {_VERBS.get(one.kind, 'changed')}" for one in differences))
+    return tuple(dict.fromkeys(map(_change, differences)))
+
+
+def _change(one: Difference) -> str:
+    thing = _thing(one)
+    is_whole = thing.startswith(("field ", "header ")) and one.kind in _ONE_SIDED
+    return f"{thing} {one.kind if is_whole else 'changed'}"
 
 
 def _thing(one: Difference) -> str:
@@ -44,7 +50,7 @@ def _thing(one: Difference) -> str:
         return "the body"
     is_prompt = _PROMPT.fullmatch(first[1]) is not None
     is_inside = last is not None and last.start() >= first.end()
-    if last and one.kind in _VERBS and (is_inside or not is_prompt):
+    if last and one.kind in _ONE_SIDED and (is_inside or not is_prompt):
         return f"field {one_line(last[1], 60)}"
     if is_prompt:
         return "the prompt"

@@ -9,19 +9,19 @@ from pathlib import Path
 from onetake.cassette_files import Listed, list_folders
 from onetake.errors import StoreError, UsageError
 from onetake.model import Entry
-from onetake.printable import one_line
 from onetake.stores.naming import Slot
-from onetake.upkeep import entry_checks, mends, secrets
+from onetake.upkeep import entry_checks, secrets
 from onetake.upkeep.cassette_checks import Ordinals, Repeated, check_sides, check_twins
 from onetake.upkeep.contract_checks import ContractChecks
 from onetake.upkeep.doubts import Served, check_age
 from onetake.upkeep.findings import Code, Finding, finding
 from onetake.upkeep.holding import Held, Holding, digests_in, holding_of
+from onetake.upkeep.limits import SECONDS, at_most, cannot_be_checked
 from onetake.upkeep.orphans import Orphan, Usage
 from onetake.upkeep.outdated_keys import OutdatedKeys
 from onetake.upkeep.projects import Project, Projects, Schemas
 
-_UNSOUND = frozenset({Code.BROKEN, Code.MISNAMED, Code.DUPLICATE})
+_UNSOUND = frozenset({Code.BROKEN, Code.MISNAMED, Code.OUTDATED_KEY, Code.DUPLICATE})
 """What keeps the use of an entry from being looked at: it is not known what it is, or it is never read."""
 
 
@@ -169,15 +169,15 @@ class Examination:
     def _file(self, held: Held, holding: Holding, project: Project, taken: frozenset[str]) -> Iterator[Finding]:
         """Check one file; what breaks on one does not stop the others."""
         try:
-            if held.entry is None:
-                found = [entry_checks.unreadable(held), *secrets.in_file(held.path, held.data)]
-            else:
-                found = list(self._entry(held, held.entry, holding, project, taken))
+            with at_most(SECONDS):
+                if held.entry is None:
+                    found = [entry_checks.unreadable(held), *secrets.in_file(held.path, held.data)]
+                else:
+                    found = list(self._entry(held, held.entry, holding, project, taken))
         except UsageError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever an entry was made to do to what reads it, it is told
-            why = one_line(f"it cannot be checked ({type(error).__name__}: {error})", 300)
-            found = [finding(Code.BROKEN, held.path, why, mends.RESTORE)]
+            found = [cannot_be_checked(held.path, error)]
         yield from found
 
     def _entry(

@@ -24,6 +24,7 @@ class Mover:
         at: When it was recorded; empty where it does not say so.
         from_test: True where a test recorded it.
         label: The decoration of its file's new name.
+        place: The ordinal that goes with the new key, as long as no other key comes to it.
         spans: Where today's list and rules found secrets that were not scrubbed yet.
     """
 
@@ -36,6 +37,7 @@ class Mover:
     at: str
     from_test: bool
     label: str
+    place: int
     spans: tuple[str, ...] = ()
 
 
@@ -76,8 +78,8 @@ def arrange(
 ) -> list[tuple[Mover, int]] | Collision:
     """Say which ordinals entries get that come to one key.
 
-    Entries of one key keep their ordinals. Where several keys become one, equal answers are repeats, and others
-    answer in the order in which they were recorded, if that is known.
+    Entries of one key keep their order, and their gaps where an answer is missing. Where several keys become one, equal
+    answers are repeats, and others answer in the order in which they were recorded, if that is known.
 
     Args:
         movers: Those that come, of one new key.
@@ -96,7 +98,7 @@ def arrange(
         return done
     differ = len({one.answer for one in movers} | {one.answer for one in foreign}) > 1
     if not foreign and len({one.key for one in movers}) == 1:
-        return [(one, placed.get(one.path, one.ordinal)) for one in movers]
+        return [(one, placed.get(one.path, one.place)) for one in movers]
     if foreign and differ:
         return _other_answer(movers, foreign)
     if differ and (means_one or (means_one is None and not all(one.from_test for one in movers))):

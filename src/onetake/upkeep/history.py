@@ -1,7 +1,7 @@
 """Whether the files that a contract watches are others than when an entry was recorded, as far as git can tell.
 
-It is asked only where digests do not say that they are the same. Then history may still prove it: a file was renamed and
-says what it said. What an entry has no digest of is compared with the commit that it was recorded at.
+It is asked only where digests do not say that they are the same. Then history may still prove that a file was renamed,
+and says what it said. What an entry has no digest of is compared with the commit that it was recorded at.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cached_property
 from itertools import combinations, groupby
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from onetake.contract.watch import base_of, content_of, digest_of, selects, watched
@@ -65,6 +65,8 @@ class History:
         self._scrub = scrub
         self._commits = Commits(self._root)
         self._at: dict[str, Past] = {}
+        self._paths: dict[str, frozenset[int]] = {}
+        self._counted: dict[tuple[str, str], str] = {}
 
     def since(self, digests: Sequence[str], provenance: Mapping[str, Any]) -> Past:
         """Say what became of the watched files.
@@ -116,7 +118,7 @@ class History:
         read = self._commits.contents(tuple(then.values()))
         if read.keys() != set(then.values()):
             return Past(Since.UNKNOWN, f"this clone does not have all files of its commit {commit[:12]}")
-        had = {name: content_of(name, read[digest]) for name, digest in then.items()}
+        had = {name: self._content(name, digest, read) for name, digest in then.items()}
         if had == self._contents or any(self._was(names, had) for names in self._earlier):
             return Past(Since.SAME)
         return Past(Since.CHANGED, self.last)
@@ -131,7 +133,14 @@ class History:
         found = self._commits.files(commit, [*self._bases, *sorted(renamed)])
         if found is None:
             return None
-        return {name: digest for name, digest in found.items() if name in renamed or self._selects(name)}
+        return {name: digest for name, digest in found.items() if name in renamed or self._naming(name)}
+
+    def _content(self, name: str, digest: str, read: Mapping[str, bytes]) -> str:
+        """Return what counts of a content that git has; the same is read once for all commits that have it."""
+        known = (PurePosixPath(name).suffix, digest)
+        if known not in self._counted:
+            self._counted[known] = content_of(name, read[digest])
+        return self._counted[known]
 
     @cached_property
     def _files_today(self) -> dict[str, bytes]:
@@ -155,13 +164,10 @@ class History:
     @cached_property
     def _parts(self) -> frozenset[str]:
         """The digests of today's files if fewer paths were watched: an entry that has one is older than the others."""
-        few = self._watch if len(self._watch) <= _FEW_PATHS else ()
-        chosen = (some for number in range(1, len(few)) for some in combinations(few, number))
-        return frozenset(map(self._digest_of_some, chosen))
-
-    def _digest_of_some(self, watch: Sequence[str | Path]) -> str:
-        own = {name: content for name, content in self._contents.items() if self._selects(name, watch)}
-        return digest_of(own)
+        few = range(len(self._watch) if len(self._watch) <= _FEW_PATHS else 0)
+        chosen = (frozenset(some) for number in few[1:] for some in combinations(few, number))
+        parts = ({n: said for n, said in self._contents.items() if some & self._naming(n)} for some in chosen)
+        return frozenset(map(digest_of, parts))
 
     @cached_property
     def _followed(self) -> dict[str, list[Change]]:
@@ -192,35 +198,39 @@ class History:
         if committed is None:
             return ""
         read = self._commits.contents(tuple(committed.values()))
-        had = {name: content_of(name, read[digest]) for name, digest in committed.items() if digest in read}
+        had = {name: self._content(name, digest, read) for name, digest in committed.items() if digest in read}
         return next((name for name, content in self._contents.items() if had.get(name, "") != content), "")
 
     def _moving(self) -> Iterator[Change]:
         """Find the changes that moved what counts of a file, newest first."""
         own = [change for changes in self._followed.values() for change in changes if change.commit]
         known = {(change.commit, change.name) for change in own}
-        others = [change for change in self._commits.changes(self._bases) if self._selects(change.name)]
+        others = [change for change in self._commits.changes(self._bases) if self._naming(change.name)]
         order = {change.commit: -number for number, change in enumerate(others)}
         found = own + [change for change in others if (change.commit, change.name) not in known]
         found.sort(key=lambda change: (change.time, order.get(change.commit, -len(order))), reverse=True)
         for start in range(0, len(found), _LOOKED_AT):
             some = found[start : start + _LOOKED_AT]
             read = self._commits.contents([digest for change in some for digest in (change.old, change.new)])
-            yield from (change for change in some if _moves(change, read))
+            yield from (change for change in some if self._moves(change, read))
 
-    def _selects(self, name: str, watch: Sequence[str | Path] | None = None) -> bool:
-        return any(selects(given, name, self._root) for given in (self._watch if watch is None else watch))
+    def _moves(self, change: Change, read: Mapping[str, bytes]) -> bool:
+        """Tell whether a change moved what counts; one whose contents are not all here may have."""
+        if change.old not in read or change.new not in read:
+            return True
+        old, new = self._content(change.before, change.old, read), self._content(change.name, change.new, read)
+        return old != new
+
+    def _naming(self, name: str) -> frozenset[int]:
+        """Return which of the watched paths name a file, by their places; none where it is not watched."""
+        if name not in self._paths:
+            given = enumerate(self._watch)
+            self._paths[name] = frozenset(place for place, path in given if selects(path, name, self._root))
+        return self._paths[name]
 
     def _told(self, change: Change) -> str:
         subject = one_line(self._scrub(change.subject), 80)
         return f"{one_line(change.name, 80)}, last in {change.commit[:12]}{_day(change.time)}: {subject}"
-
-
-def _moves(change: Change, read: Mapping[str, bytes]) -> bool:
-    """Tell whether a change moved what counts; one whose contents are not all here may have."""
-    if change.old not in read or change.new not in read:
-        return True
-    return content_of(change.before, read[change.old]) != content_of(change.name, read[change.new])
 
 
 def _day(seconds: int) -> str:

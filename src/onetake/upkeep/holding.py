@@ -11,6 +11,7 @@ from pathlib import Path
 from onetake.cassette_files import Listed
 from onetake.errors import FormatError, StoreError
 from onetake.format import load_entry
+from onetake.format.entryjson import LARGEST
 from onetake.model import Entry
 from onetake.stores import files
 from onetake.stores.directory import DirectoryStore
@@ -91,7 +92,7 @@ class Holding:
         """Read one of its files."""
         slot, data = parse_name(path.name), b""
         try:
-            data = files.read(path) or b""
+            data = files.read(path, LARGEST) or b""
             return Held(path, slot, data, load_entry(data, self.store.get_side))
         except OSError as error:
             return Held(path, slot, data, None, f"cannot be read: {error.strerror or error}")

@@ -15,7 +15,8 @@ from typing import Any
 
 from onetake.compare.likeness import same
 from onetake.jsonpath import show
-from onetake.printable import one_line, shared_prefix, shared_suffix
+from onetake.printable import one_line
+from onetake.upkeep.rewording import NoFitError, pieces, reworded
 
 Path = tuple[str | int | None, ...]
 """Names and places; None stands for every item of an array."""
@@ -24,15 +25,8 @@ _DEEP = 64
 """Levels of nesting that are walked; what lies deeper is one value."""
 _LONG = 40_000
 """Characters of a text in which single words are looked for; a longer one is changed in one piece."""
-_WORDS_AROUND = 12
-"""Words that may be taken along, so that what is replaced stands only once in its text."""
 _SHOWN = 240
-_WORD = re.compile(r"\w+|\s+|[^\w\s]")
 _NOTHING: Any = object()
-
-
-class NoFitError(Exception):
-    """An operation does not fit a request: what it changes is not there, or is there already."""
 
 
 class Kind(StrEnum):
@@ -189,78 +183,16 @@ def _items(path: Path, old: list[Any], new: list[Any]) -> Iterator[Operation]:
 
 
 def _texts(path: Path, old: str, new: str) -> Iterator[Operation]:
-    pieces = list(_pieces(old, new)) if max(len(old), len(new)) <= _LONG else []
-    found = tuple(Operation(Kind.TEXT, path, _json(before), _json(after)) for before, after in pieces)
+    is_prose = max(len(old), len(new)) <= _LONG and bool(re.search(r"\s", old) and re.search(r"\s", new))
+    changes = list(pieces(old, new)) if is_prose else []
+    found = tuple(Operation(Kind.TEXT, path, _json(before), _json(after)) for before, after in changes)
     try:
-        if found and _apply_text(old, pieces) == new:
+        if found and reworded(old, changes) == new:
             yield from found
             return
     except NoFitError:
         pass
     yield Operation(Kind.CHANGED, path, _json(old), _json(new))
-
-
-def _pieces(old: str, new: str) -> Iterator[tuple[str, str]]:
-    """Yield which words became which, each with as many of its neighbours as make it unique in the old text."""
-    import difflib
-
-    head = shared_prefix(old, new)
-    tail = shared_suffix(old[head:], new[head:])
-    a, b = _WORD.findall(old), _WORD.findall(new)
-    # Outside of what differs, words are paired by place: a long text with one change needs no search.
-    first, last = _words_within(a, b, head, tail)
-    middle_a, middle_b = a[first : len(a) - last], b[first : len(b) - last]
-    blocks = difflib.SequenceMatcher(None, middle_a, middle_b, autojunk=False).get_opcodes()
-    for tag, a0, a1, b0, b1 in blocks if len(middle_a) * len(middle_b) <= 4_000_000 else ():
-        if tag != "equal":
-            yield _unique(old, a, b, (first + a0, first + a1), (first + b0, first + b1))
-
-
-def _words_within(a: list[str], b: list[str], head: int, tail: int) -> tuple[int, int]:
-    def whole(words: Iterator[str], room: int) -> int:
-        count = 0
-        for word in words:
-            room -= len(word)
-            if room < 0:
-                break
-            count += 1
-        return count
-
-    first = min(whole(iter(a), head), whole(iter(b), head))
-    last = min(whole(reversed(a), tail), whole(reversed(b), tail))
-    return first, last
-
-
-def _unique(old: str, a: list[str], b: list[str], was: tuple[int, int], now: tuple[int, int]) -> tuple[str, str]:
-    (a0, a1), (b0, b1) = was, now
-    for turn in range(2 * _WORDS_AROUND):
-        piece = "".join(a[a0:a1])
-        if piece.strip() and _finds(piece, old) == 1:
-            break
-        if turn % 2 == 0 and a0 and b0 and a[a0 - 1] == b[b0 - 1]:
-            a0, b0 = a0 - 1, b0 - 1
-        elif a1 < len(a) and b1 < len(b) and a[a1] == b[b1]:
-            a1, b1 = a1 + 1, b1 + 1
-    return "".join(a[a0:a1]), "".join(b[b0:b1])
-
-
-def _finds(piece: str, text: str) -> int:
-    return len(_pattern(piece).findall(text))
-
-
-def _pattern(piece: str) -> re.Pattern[str]:
-    """Match a piece of a text that begins and ends where words do."""
-    start, end = (r"\b" if re.fullmatch(r"\w", sign) else "" for sign in (piece[:1], piece[-1:]))
-    return re.compile(start + re.escape(piece) + end)
-
-
-def _apply_text(text: str, pieces: Sequence[tuple[str, str]]) -> str:
-    for before, after in pieces:
-        found = list(_pattern(before).finditer(text)) if before else []
-        if len(found) != 1:
-            raise NoFitError
-        text = text[: found[0].start()] + after + text[found[0].end() :]
-    return text
 
 
 def _apply(tree: Any, path: Path, one: Operation) -> tuple[Any, int]:
@@ -303,7 +235,7 @@ def _changed(value: Any, one: Operation) -> Any:
     old, new = json.loads(one.old), json.loads(one.new)
     match one.kind:
         case Kind.TEXT if type(value) is str:
-            return _apply_text(value, [(old, new)])
+            return reworded(value, [(old, new)])
         case Kind.ITEMS if isinstance(value, list) and _json(value[one.at : one.at + len(old)]) == one.old:
             return [*value[: one.at], *new, *value[one.at + len(old) :]]
         case Kind.CHANGED | Kind.ORDER if _json(value) == one.old:

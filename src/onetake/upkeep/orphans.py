@@ -160,6 +160,8 @@ class CassetteUse:
 
     def _left_without_use(self) -> Iterator[Orphan]:
         """Yield what a whole and green run left without use; what it used that is newer and most like it succeeds."""
+        if not self._left:
+            return
         mend = mends.prune(self._root, "--orphans")
         adopted = {slot: asked for slot, _, asked in self._adopted}
         for old in self._left:
@@ -174,7 +176,9 @@ class CassetteUse:
 
     def _adopted_since(self) -> Iterator[Orphan]:
         """Yield what was adopted for another request, and used by no run since."""
-        names = {slot: path for path in self._paths if (slot := parse_name(path.name))} if self._adopted else {}
+        if not self._adopted:
+            return
+        names = {slot: path for path in self._paths if (slot := parse_name(path.name))}
         mend = mends.prune(self._root, "--superseded")
         for slot, at, adopted in self._adopted:
             since = self._runs.since(self._folder, at)

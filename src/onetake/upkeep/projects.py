@@ -10,13 +10,14 @@ from pathlib import Path
 
 from onetake.contract import Contract, as_contracts, names_type, stored_contract
 from onetake.contract.watch import watch_digest
-from onetake.errors import UsageError
+from onetake.errors import FormatError, UsageError
 from onetake.model import Repeats
 from onetake.printable import one_line
 from onetake.scrub import Scrubber
 from onetake.settings import ContractSettings, Settings, load_settings
 from onetake.settings_files import nearest_file
 from onetake.upkeep.freezing import Frozen, read_frozen
+from onetake.upkeep.limits import TookTooLongError
 
 _SETTINGS_FILES = ("onetake.toml", "pyproject.toml")
 
@@ -163,7 +164,7 @@ class Schemas:
     """The contracts that stored schemas make, each compiled once for all cassettes that hold it."""
 
     def __init__(self) -> None:
-        self._read: dict[tuple[str, bytes], Contract] = {}
+        self._read: dict[tuple[str, bytes], Contract | FormatError] = {}
 
     def contract(self, digest: str, data: bytes, name: str) -> Contract:
         """Return the contract of a stored schema.
@@ -177,8 +178,21 @@ class Schemas:
             FormatError: The file holds no schema, or another one.
         """
         if (digest, data) not in self._read:
-            self._read[digest, data] = stored_contract(data, digest, name)
-        return self._read[digest, data]
+            self._read[digest, data] = _stored(data, digest, name)
+        found = self._read[digest, data]
+        if isinstance(found, FormatError):
+            raise found
+        return found
+
+
+def _stored(data: bytes, digest: str, name: str) -> Contract | FormatError:
+    """Read a stored schema, or say why not: one that was made to take for ever is tried once, not for each entry."""
+    try:
+        return stored_contract(data, digest, name)
+    except FormatError as error:
+        return error
+    except TookTooLongError as error:
+        return FormatError(str(error))
 
 
 def aimed(contract: Contract, on: str) -> Contract:

@@ -107,7 +107,7 @@ class _Planning:
         self._wanted = wanted
         self._importing = importing
         self._reasons = wanted.reasons | (frozenset(_BOUNDED) if wanted.most is not None else frozenset())
-        self._before = datetime.now(UTC) - wanted.older_than if wanted.older_than else None
+        self._before = datetime.now(UTC) - wanted.older_than if wanted.older_than is not None else None
         self._around = Surroundings(start)
         self._projects = Projects(start, importing=False)
         self._around.roots.add(self._root_of(start))
@@ -180,12 +180,12 @@ class _Planning:
             own = root or self._root_of(folder)
             if holding and not is_being_made(own, folder):
                 for path in (folder / name for name in unnamed(holding, going)):
-                    yield Unnamed(path, folder, own, path.lstat().st_size)
+                    yield Unnamed(path, folder, own, _size(path))
 
     def _bound(self, most: int, pool: list[Prunable]) -> None:
         """Take more until what is kept is no more than *most*, or nothing may be taken any more."""
         made = self._plan
-        sides = sum(path.lstat().st_size for folder in self._around.sided for path in sides_of(folder))
+        sides = sum(_size(path) for folder in self._around.sided for path in sides_of(folder))
         made.kept += sum(one.size for _, one in made.in_trash) + sides
         made.over = made.kept - most - sum(one.size for one in made.entries)
         made.over -= sum(one.size for one in made.sidecars) + sum(one.size for _, one in made.emptied)
@@ -203,6 +203,14 @@ class _Planning:
 
     def _root_of(self, folder: Path) -> Path:
         return self._projects.of(folder.absolute()).settings.root
+
+
+def _size(path: Path) -> int:
+    """Return the bytes of a file, 0 for one that another prune has just moved away."""
+    try:
+        return path.lstat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _turn(one: Prunable) -> int:

@@ -50,7 +50,7 @@ def rekey(start: Path, choices: Choices = Choices(), *, writes: bool = False) ->
             if writes:
                 carry_out(planned, found)
             else:
-                found.moves += [move for moves in planned.groups for move in moves.told()]
+                found.moves += [move for groups in planned.rounds for group in groups for move in group.told()]
     return found
 
 

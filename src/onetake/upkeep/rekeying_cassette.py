@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
-from onetake.errors import FormatError, UsageError
 from onetake.format import dump_entry
 from onetake.format.sidecar import without_remedy
 from onetake.model import Entry, Response
+from onetake.printable import one_line
 from onetake.stores.naming import Slot, entry_name, parse_name, side_digest
 from onetake.upkeep import mends
 from onetake.upkeep.colliding import Collision, Mover, Resident, arrange
@@ -87,9 +87,9 @@ class CassetteRekeying:
         self._named: set[str] = set()
         movers = [mover for held in holding.read() if (mover := self._mover(held)) is not None]
         self._in_place = {one.path: one for one in movers if one.new_key == one.key}
-        self.groups = [Group(one.key, ((one, one.ordinal),)) for one in self._in_place.values()]
-        """What is to be done, in an order in which each makes room for the next."""
-        self.groups += self._arranged([one for one in movers if one.path not in self._in_place])
+        in_place = [Group(one.key, ((one, one.ordinal),)) for one in self._in_place.values()]
+        self.rounds = [in_place, *self._arranged([one for one in movers if one.path not in self._in_place])]
+        """What is to be done: each round makes room for the next."""
 
     def read(self, path: Path, digest: bytes) -> tuple[bytes, Entry] | None:
         """Read an entry again: its file's bytes, and what it is under today's rules; None where it was changed."""
@@ -125,9 +125,11 @@ class CassetteRekeying:
         except CannotRekeyError as error:
             self._found.left.append(Left(held.path, *error.args))
             return None
-        except (SecretLeftError, FormatError, UsageError) as error:
-            is_secret = isinstance(error, SecretLeftError)
-            why = "it holds a secret that cannot be scrubbed" if is_secret else str(error)
+        except SecretLeftError:
+            self._found.left.append(Left(held.path, "it holds a secret that cannot be scrubbed", _look(held)))
+            return None
+        except Exception as error:  # noqa: BLE001 - whatever an entry was made to do to what reads it, it is told
+            why = one_line(f"it cannot be keyed anew ({type(error).__name__}: {error})", 300)
             self._found.left.append(Left(held.path, why, _look(held)))
             return None
         return Mover(
@@ -140,6 +142,7 @@ class CassetteRekeying:
             at=str(entry.provenance.get("recorded_at", "")),
             from_test=bool(entry.provenance.get("test")),
             label=decoration(new),
+            place=entry.ordinal,
             spans=new.scrubbed[len(entry.scrubbed) :],
         )
 
@@ -166,10 +169,10 @@ class CassetteRekeying:
             self._found.kept[kept] += 1
         self._found.headers.update(ruled.headers)
 
-    def _arranged(self, movers: Sequence[Mover]) -> list[Group]:
+    def _arranged(self, movers: Sequence[Mover]) -> list[list[Group]]:
         """Say who gets which ordinal; tell which keys collide."""
         coming: dict[str, list[Mover]] = defaultdict(list)
-        for one in movers:
+        for one in self._placed(movers):
             coming[one.new_key].append(one)
         while True:
             going = {one.path for found in coming.values() for one in found}
@@ -181,7 +184,24 @@ class CassetteRekeying:
             # What stays is in the way of what would come to its place.
             coming = {key: found for key, found in coming.items() if key not in collided}
         groups = [Group(key, tuple(plan)) for key, plan in plans.items() if not isinstance(plan, Collision)]
-        return self._in_order(groups)
+        return self._in_rounds(groups)
+
+    def _placed(self, movers: Sequence[Mover]) -> list[Mover]:
+        """Close the gaps where the answers of one key come to several: each counts those that go its way alone.
+
+        What cannot be read leaves its gap, as an answer that is missing must not be skipped.
+        """
+        new_keys = {one.path: one.new_key for one in movers}
+        unread = {left.path for left in self._found.left}
+        answers: dict[str, list[tuple[int, str]]] = defaultdict(list)
+        for (digits, ordinal), path in self._paths.items() if movers else ():
+            if path not in unread:
+                answers[digits].append((ordinal, new_keys.get(path, "")))
+        placed: list[Mover] = []
+        for one in movers:
+            before = [key for ordinal, key in answers[one.key[:16]] if ordinal < one.ordinal]
+            placed.append(replace(one, place=one.ordinal - sum(key != one.new_key for key in before)))
+        return placed
 
     def _arrange(self, key: str, movers: Sequence[Mover], going: set[Path]) -> list[tuple[Mover, int]] | Collision:
         there = {ordinal: path for (digits, ordinal), path in self._paths.items() if digits == key[:16]}
@@ -210,18 +230,18 @@ class CassetteRekeying:
         read = self.read(mover.path, mover.digest)
         return read is not None and dump_entry(replace(read[1], ordinal=resident.ordinal)) == dump_entry(resident)
 
-    def _in_order(self, groups: list[Group]) -> list[Group]:
+    def _in_rounds(self, groups: list[Group]) -> list[list[Group]]:
         """Put each behind those that make room for it; entries that would change places stay."""
-        ordered: list[Group] = []
+        rounds: list[list[Group]] = []
         while groups:
             leaving = {one.key[:16] for group in groups for one, _ in group.members}
-            free = [group for group in groups if group.key[:16] not in leaving]
+            free = {group.key: group for group in groups if group.key[:16] not in leaving}
             if not free:
                 self._found.collisions += [_change_places(group) for group in groups]
                 break
-            ordered += free
-            groups = [group for group in groups if group not in free]
-        return ordered
+            rounds.append(list(free.values()))
+            groups = [group for group in groups if group.key not in free]
+        return rounds
 
 
 def _answer(entry: Entry) -> bytes:

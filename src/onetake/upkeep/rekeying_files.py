@@ -16,9 +16,9 @@ from onetake.errors import FormatError, StoreError
 from onetake.format import dump_entry, load_entry
 from onetake.model import Entry
 from onetake.stores import files
-from onetake.stores.naming import side_digest
+from onetake.stores.naming import parse_name, side_digest
 from onetake.upkeep.colliding import Mover
-from onetake.upkeep.holding import digests_in
+from onetake.upkeep.holding import begins_as_entry, digests_in
 from onetake.upkeep.rekeying_cassette import CassetteRekeying
 from onetake.upkeep.rekeying_found import Left, Rekeying
 from onetake.writing import write
@@ -37,17 +37,21 @@ def carry_out(planned: CassetteRekeying, found: Rekeying) -> None:
         StoreError: A file cannot be written or removed.
     """
     stale = planned.left_over()
-    for group in planned.groups:
-        named = [_written(planned, found, group.key, one, ordinal) for one, ordinal in group.members]
-        if None in named:
-            continue
-        for (one, _), digests in zip(group.members, named, strict=True):
-            if one.new_key != one.key and not _removed(one):
+    for groups in planned.rounds:
+        done: list[Mover] = []
+        for group in groups:
+            named = [_written(planned, found, group.key, one, ordinal) for one, ordinal in group.members]
+            if None in named:
+                continue
+            stale |= set().union(*filter(None, named))
+            done += [one for one, _ in group.members if one.key != group.key]
+            found.moves += group.told()
+        # Behind all that is written: a folder that is changed otherwise is listed anew before the next file.
+        for one in done:
+            if not _removed(one):
                 found.left.append(Left(one.path, "another process changed it meanwhile", _AGAIN))
-            stale |= digests or set()
-        found.moves += group.told()
-    if planned.groups:
-        _sync(planned.holding.folder)
+        if done:
+            _sync(planned.holding.folder)
     if stale:
         _sweep(planned, stale)
 
@@ -63,7 +67,7 @@ def _written(planned: CassetteRekeying, found: Rekeying, key: str, mover: Mover,
     if not is_there:
         found.left.append(Left(mover.path, "another process took its new place meanwhile", _AGAIN))
         return None
-    return digests_in(data) - digests_in(dump_entry(new)[0])
+    return digests_in(data) - digests_in(dump_entry(new)[0]) if planned.holding.sides else set()
 
 
 def _is_stored(planned: CassetteRekeying, entry: Entry) -> bool:
@@ -90,10 +94,11 @@ def _sweep(planned: CassetteRekeying, stale: set[str]) -> None:
     """Remove the sidecars that only old files named, which hold what is scrubbed now; none while one is unreadable."""
     folder = planned.holding.folder
     for path in folder.glob("*.json"):
-        held = planned.holding.held(path)
-        if held.entry is None and held.data:
-            return
-        stale = stale - digests_in(held.data)
+        if parse_name(path.name) or begins_as_entry(path):
+            held = planned.holding.held(path)
+            if held.entry is None:
+                return
+            stale = stale - digests_in(held.data)
     for name in planned.holding.store.side_names():
         if side_digest(name) in stale:
             with _told(folder / name):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +64,9 @@ class Ruling:
         self._project = project
         self._added = added
         self._dropped = dropped
-        self._missed: dict[Path, list[Missed]] = {}
         self._at_commits: dict[str, KeyRules] = {}
-        self._made: dict[tuple[str, str, Path, str], Ruled] = {}
+        self._read: dict[str, KeyRules] = {}
+        self._made: dict[tuple[str, str], Ruled] = {}
         if both := written(_common(dropped, project.settings.key)).replace("\n", "; "):
             where = f"[{project.settings.prefix}key]"
             raise UsageError(f"--drop: {both} is in {where} of the settings: take it out there")
@@ -77,33 +79,47 @@ class Ruling:
             folder: Its cassette's, absolute.
         """
         origin = entry.provenance
-        commit, test = str(origin.get("commit", "")), str(origin.get("test", ""))
-        name = (json.dumps(entry.key_spec.rules), commit, folder, test)
-        if name not in self._made:
-            self._made[name] = self._ruled(read_rules(entry.key_spec.rules), commit, folder, test)
-        return self._made[name]
-
-    def _ruled(self, stored: KeyRules, commit: str, folder: Path, test: str) -> Ruled:
-        settings = self._project.settings.key
-        own = self._in_force(folder, test)
+        name = json.dumps(entry.key_spec.rules)
+        if name not in self._read:
+            self._read[name] = read_rules(entry.key_spec.rules)
+        stored = self._read[name]
+        own = self._in_force(folder, str(origin.get("test", "")))
         if own is None:
-            own = without(stored, settings)
-            own = without(own, self._at(commit)) if own != NO_RULES else own
-            own = without(own, self._at("HEAD")) if own != NO_RULES else own
+            own = self._never_the_settings(without(stored, self._project.settings.key), str(origin.get("commit", "")))
+        if (name, written(own)) not in self._made:
+            self._made[name, written(own)] = self._ruled(stored, own)
+        return self._made[name, written(own)]
+
+    def _ruled(self, stored: KeyRules, own: KeyRules) -> Ruled:
+        settings = self._project.settings.key
         own = without(own, self._dropped)
         own = joined(own, without(without(self._added, settings), own))
         rules = joined(settings, own)
         headers = tuple(name for name in rules.headers if name not in stored.headers)
         return Ruled(Keyer(rules), self._project.scrubber(own.headers), headers, _common(own, stored))
 
+    def _never_the_settings(self, own: KeyRules, commit: str) -> KeyRules:
+        """Return those of an entry's own rules that the settings did not hold, as far as git knows."""
+        for revision in (commit, "HEAD"):
+            if own != NO_RULES:
+                own = without(own, self._at(revision))
+        return own
+
+    @cached_property
+    def _missed(self) -> dict[Path, list[Missed]]:
+        """What runs missed since the settings were changed, by cassette."""
+        found: dict[Path, list[Missed]] = defaultdict(list)
+        for one in missed_in(self._project.settings.root):
+            if self._is_new(one):
+                found[one.folder].append(one)
+        return found
+
     def _in_force(self, folder: Path, test: str) -> KeyRules | None:
         """Return the rules besides the settings' that the last run went by; None where it says nothing, or two things.
 
         The rules of a test are those of its own session; a cassette that other tests opened too may have several.
         """
-        if folder not in self._missed:
-            self._missed[folder] = [one for one in missed_in(self._project.settings.root, folder) if self._is_new(one)]
-        missed = self._missed[folder]
+        missed = self._missed.get(folder, [])
         of_test = [one for one in missed if one.test == test]
         found = {written(rules): rules for one in of_test or missed if (rules := _stored_rules(one)) is not None}
         if len(found) != 1:

@@ -10,6 +10,7 @@ from onetake.aside import aside
 from onetake.cassette_files import list_folders
 from onetake.stores.naming import SIDE_FOLDERS
 from onetake.upkeep.runs import Runs
+from onetake.upkeep.trash import is_linked
 
 _SETTINGS = ("onetake.toml", "pyproject.toml")
 
@@ -67,7 +68,7 @@ class Surroundings:
             found = [aside(root, kind, one) for one in (self._start, aside(root, "rejects", self._start))]
         else:
             found = [aside(root, kind, self._start)]
-        return [place for place in found if place.is_dir() and not place.is_symlink()]
+        return [place for place in found if place.is_dir() and not is_linked(root, place)]
 
     @cached_property
     def _of_repository(self) -> set[Path]:

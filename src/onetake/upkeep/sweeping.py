@@ -63,7 +63,7 @@ def sweep(root: Path, folder: Path) -> list[str]:
         folder: The cassette's.
 
     Raises:
-        OSError: One cannot be moved; it stays.
+        OSError, StoreError: One cannot be moved; it stays.
     """
     with files.locked(folder):
         holding = holding_at(folder)

@@ -63,9 +63,7 @@ def put_away(root: Path, folder: Path, marks: Mapping[Path, bytes]) -> dict[Path
     Raises:
         OSError, StoreError: The trash cannot be written, or a file not be removed; nothing is lost.
     """
-    place = aside(root, "trash", folder)
-    hide(root)
-    files.make_folder(place)
+    place = _made(root, aside(root, "trash", folder))
     moving = _Moving(DirectoryStore(folder), DirectoryStore(place), place)
     left: dict[Path, str] = {}
     waiting = iter(marks.items())
@@ -125,14 +123,13 @@ def put_side_away(root: Path, folder: Path, name: str) -> None:
         name: `_raw/<64 hex>.<ext>` or `_schemas/<64 hex>.json`.
 
     Raises:
-        OSError: It cannot be read, written there, or removed.
+        OSError, StoreError: It cannot be read, written there, or removed.
     """
-    path, place = folder / name, aside(root, "trash", folder) / name.split("/")[0]
+    path = folder / name
     data = files.read(path)
     if data is None:
         return
-    hide(root)
-    files.make_folder(place)
+    place = _made(root, aside(root, "trash", folder) / name.split("/")[0])
     _place(path, data, place)
     files.sync_folder(place)
     files.remove(path)
@@ -166,6 +163,20 @@ def remove(trashed: Iterable[Trashed], root: Path) -> list[Trashed]:
         with suppress(OSError):  # something lies in it
             folder.rmdir()
     return gone
+
+
+def is_linked(root: Path, place: Path) -> bool:
+    """Tell whether a link lies on the way from a settings folder to a place below it: such a one is not followed."""
+    straight = Path(os.path.realpath(root), place.relative_to(root))
+    return os.path.normcase(os.path.realpath(place)) != os.path.normcase(straight)
+
+
+def _made(root: Path, place: Path) -> Path:
+    if is_linked(root, place):
+        raise StoreError(f"{place}: cannot be written: there is a symbolic link on the way, and none is followed")
+    hide(root)
+    files.make_folder(place)
+    return place
 
 
 def side_of(name: str) -> str:

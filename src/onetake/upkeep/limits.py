@@ -1,0 +1,59 @@
+"""How long one file may keep a check: an entry can be made so that looking at it does not end."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NoReturn
+
+from onetake.printable import one_line
+from onetake.upkeep import mends
+from onetake.upkeep.findings import Code, Finding, finding
+
+SECONDS = 10.0
+"""Seconds that one file may take: far more than any takes that was recorded."""
+_AGAIN = 1.0
+
+
+class TookTooLongError(Exception):
+    """Looking at a file was given up."""
+
+
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Raise `TookTooLongError` in what runs here once it has taken so long.
+
+    It reaches into a regular expression that backtracks, as no thread could: the pattern keeps the interpreter to
+    itself, and looks out for signals alone. Where there is no such timer (Windows, a thread that is not the main one)
+    or somebody else's is running, nothing is limited.
+
+    Args:
+        seconds: More than 0.
+    """
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    if signal.getitimer(signal.ITIMER_REAL)[0]:
+        yield
+        return
+
+    def give_up(*_: object) -> NoReturn:
+        raise TookTooLongError(f"it took more than {seconds:g} seconds")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    try:
+        # Again and again: what runs here may take the first for an error of its own.
+        signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before if before is not None else signal.SIG_DFL)
+
+
+def cannot_be_checked(path: Path, error: Exception) -> Finding:
+    """Say that a file was made to break, or to hold up, what reads it."""
+    said = str(error) if isinstance(error, TookTooLongError) else f"{type(error).__name__}: {error}"
+    return finding(Code.BROKEN, path, one_line(f"it cannot be checked ({said})", 300), mends.RESTORE)
