@@ -15,13 +15,14 @@ from onetake.decide import Found
 from onetake.errors import InteractionNotFound
 from onetake.key import Keyer
 from onetake.lookup import Looked
-from onetake.missed import MissBook
+from onetake.missed import MissBook, missed_in
 from onetake.model import Mode
 from onetake.scrub import Scrubber
 from onetake.steps import Asked, Policy
 from onetake.stores.directory import DirectoryStore
+from onetake.stores.naming import parse_name
 from onetake.upkeep.adopting import adopt, plan
-from onetake.usage import UsageRun, write_run
+from onetake.usage import CassetteUsage, UsageRun, write_run
 
 SECRET = "sk-proj-" + "a1B2c3D4e5F6g7H8" * 3
 
@@ -425,3 +426,14 @@ def test_a_request_that_two_tests_of_one_cassette_missed_is_adopted_once(folder,
     (group,) = plan(folder.root).groups
     assert group.tests == ("t.py::a", "t.py::b")
     assert [one.missed for one in group.adoptions] == [True, False]
+
+
+def test_what_other_tests_of_the_run_used_is_taken_for_no_other_request(folder, direct, answer):
+    (path,) = folder.record(("Sort this list of words", answer), folder="cassettes/shared", test="t.py::a")
+    folder.miss("Sort this list of names", folder="cassettes/shared", test="t.py::b")
+    (missed,) = missed_in(folder.root)
+    used = {"cassettes/shared": CassetteUsage(used=frozenset({parse_name(path.name)}))}
+    write_run(folder.root, UsageRun(missed.at, cassettes=used))  # a good one, before it
+    assert len(plan(folder.root).groups) == 1
+    write_run(folder.root, UsageRun(missed.at, why="tests failed", cassettes=used))
+    assert (plan(folder.root).groups, len(plan(folder.root).unexplained)) == ((), 1)

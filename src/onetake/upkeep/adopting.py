@@ -23,6 +23,7 @@ from onetake.upkeep.projects import Projects
 from onetake.upkeep.regating import Regate
 from onetake.upkeep.runs import Runs
 from onetake.upkeep.stored import StoredRequests
+from onetake.usage import UsageRun, ledgers_in, read_run
 from onetake.writing import SecretLeftError, write
 
 
@@ -93,6 +94,7 @@ class _Planning:
         self._start = start.absolute()
         self._projects = Projects(self._start, importing=False)
         self._found = Explained()
+        self._runs: dict[Path, list[UsageRun]] = {}
 
     def run(self) -> Plan:
         by_folder: dict[Path, list[Missed]] = {}
@@ -117,7 +119,10 @@ class _Planning:
 
     def _cassette(self, folder: Path, misses: list[Missed]) -> None:
         project = self._projects.of(folder if folder.is_dir() else self._start)
-        stored = StoredRequests(folder, misses, project.settings.root)
+        root = project.settings.root
+        if root not in self._runs:
+            self._runs[root] = [run for path in ledgers_in(root) if (run := read_run(path))]
+        stored = StoredRequests(folder, misses, root, self._runs[root])
         regate = Regate(project, folder)
         by_rules: dict[str, list[Missed]] = {}
         for one in misses:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from onetake.aside import place_of
 from onetake.cassette import Damaged
 from onetake.cassette_files import read_entry
 from onetake.errors import FormatError
@@ -15,8 +18,7 @@ from onetake.model import Entry
 from onetake.scrub import SCRUB
 from onetake.stores.naming import Slot
 from onetake.upkeep.nearness import Asked, Nearness
-from onetake.upkeep.runs import Runs
-from onetake.usage import entries_in
+from onetake.usage import UsageRun, entries_in
 
 
 @dataclass(slots=True)
@@ -54,9 +56,10 @@ class StoredRequests:
         folder: The cassette's.
         misses: What was asked of it in vain.
         root: The settings' folder.
+        runs: The runs of tests on record there.
     """
 
-    def __init__(self, folder: Path, misses: list[Missed], root: Path) -> None:
+    def __init__(self, folder: Path, misses: list[Missed], root: Path, runs: Iterable[UsageRun]) -> None:
         self._slots = entries_in(folder)
         self._digits = {digits for digits, _ in self._slots}
         self._by_key: dict[str, Stored] = {}
@@ -65,7 +68,7 @@ class StoredRequests:
             if not isinstance(entry, Damaged) and _is_sound(entry):
                 self._by_key.setdefault(entry.key, Stored(entry.key)).files.append((folder / name, entry))
         self._newest = max(one.at for one in misses)
-        self._used = _used(folder, misses, root) | self._replaced()
+        self._used = _used(folder, misses, root, runs) | self._replaced()
 
     def has(self, key: str) -> bool:
         """Tell whether any entry has a key, readable or not."""
@@ -107,11 +110,14 @@ class StoredRequests:
         return frozenset((entry.key[:16], entry.ordinal) for one in old if one for entry in one.entries)
 
 
-def _used(folder: Path, misses: list[Missed], root: Path) -> frozenset[Slot]:
+def _used(folder: Path, misses: list[Missed], root: Path, runs: Iterable[UsageRun]) -> frozenset[Slot]:
     """Return what the sessions that missed, and runs of tests since, are known to have used."""
     since = min(one.at for one in misses)
-    runs = (one.used for one in Runs(root).since(folder, since))
-    return frozenset[Slot]().union(*(one.used for one in misses), *runs)
+    place = place_of(Path(os.path.realpath(folder)), Path(os.path.realpath(root)))
+    # A run that ended in the second of the miss is its own, unless nothing was wrong with it.
+    later = (run for run in runs if str(run.at) > since or (run.at == since and run.why))
+    used = (run.cassettes[place].used for run in later if place in run.cassettes)
+    return frozenset[Slot]().union(*(one.used for one in misses), *used)
 
 
 def _since(entry: Entry) -> str:
