@@ -49,6 +49,7 @@ def documents(shell, samples, project):
         "show",
         "diff",
         "check",
+        "status",
         "adopt",
         "pin",
         "prune",
