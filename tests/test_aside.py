@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -95,9 +96,9 @@ def test_whatever_is_written_aside_is_hidden_from_git(tmp_path, verb):
 
 def test_an_ignore_file_that_is_there_stays(tmp_path):
     (tmp_path / ".onetake").mkdir()
-    (tmp_path / ".onetake/.gitignore").write_bytes(b"!rejects\n")
+    (tmp_path / ".onetake/.gitignore").write_bytes(b"*\n!rejects\n")
     hide(tmp_path)
-    assert (tmp_path / ".onetake/.gitignore").read_bytes() == b"!rejects\n"
+    assert (tmp_path / ".onetake/.gitignore").read_bytes() == b"*\n!rejects\n"
 
 
 @pytest.mark.parametrize("alone", [True, False])
@@ -121,3 +122,29 @@ def test_a_place_beside_one_that_is_cleared_stays(tmp_path):
     clear(tmp_path, "pending", tmp_path / "cassettes/test_a", alone=True)
     assert waiting.get(KEY, 0) == b"{}"
     assert not (tmp_path / ".onetake/pending/cassettes/test_a").exists()
+
+
+@pytest.mark.parametrize("there", [b"", b"trash/\n", b"# *\n!usage\n"])
+def test_an_ignore_file_that_does_not_hide_all_is_mended(tmp_path, there):
+    ignore = tmp_path / ".onetake" / ".gitignore"
+    ignore.parent.mkdir()
+    ignore.write_bytes(there)
+    hide(tmp_path)
+    assert ignore.read_bytes() == b"*\n"
+    ignore.write_bytes(b"# ours\r\n*\r\n")
+    hide(tmp_path)
+    assert ignore.read_bytes() == b"# ours\r\n*\r\n"
+
+
+def test_a_full_disk_leaves_no_ignore_file_that_ignores_nothing(tmp_path, monkeypatch):
+    def full(descriptor, data):
+        os.close(descriptor)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("onetake.stores.files.write", full)
+    with pytest.raises(OSError):
+        hide(tmp_path)
+    assert list((tmp_path / ".onetake").iterdir()) == []
+    monkeypatch.undo()
+    hide(tmp_path)
+    assert [path.name for path in (tmp_path / ".onetake").iterdir()] == [".gitignore"]

@@ -8,14 +8,14 @@ import pytest
 
 from onetake.cassette import Cassette, Damaged
 from onetake.cassette_files import find_cassettes, list_folders, read_entry
-from onetake.key import RECIPE, Keyer
+from onetake.key import RECIPES, Keyer
 from onetake.model import Entry, KeySpec, Request, Response
 from onetake.stores.directory import DirectoryStore
 
 
 def write(folder: Path, path: str, ordinal: int = 0) -> Path:
     request = Request("GET", f"https://example.org{path}")
-    entry = Entry("good", request, Response(200, (), b"fine"), Keyer().key(request), ordinal, KeySpec(RECIPE, "s1"))
+    entry = Entry("good", request, Response(200, (), b"fine"), Keyer().key(request), ordinal, KeySpec(RECIPES[0], "s1"))
     store = DirectoryStore(folder)
     assert Cassette(store).add(entry)
     return Path(store.locate(entry.key, ordinal))

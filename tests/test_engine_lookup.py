@@ -1,5 +1,6 @@
 from dataclasses import replace
 from datetime import date
+from threading import Thread
 
 import pytest
 
@@ -134,8 +135,9 @@ def test_a_rule_that_is_gone_lends_no_answer_to_another_request(direct, rules, r
     ("change", "why"),
     [
         ({"ordinal": 5}, "the ordinal in the file"),
-        ({"key_spec": KeySpec("k99", "s1")}, "recipe k99"),
-        ({"key_spec": KeySpec("k1", "s99")}, "scrubbed under s99"),
+        ({"key_spec": KeySpec("k99", "s1")}, "recipe 'k99'.*upgrade"),
+        ({"key_spec": KeySpec("banana", "s1")}, "no onetake ever wrote that"),
+        ({"key_spec": KeySpec("k1", "s99")}, "scrubbed under 's99'.*upgrade"),
     ],
 )
 def test_an_entry_that_was_edited_or_is_newer_is_unreadable_and_named(direct, change, why):
@@ -168,3 +170,53 @@ def test_br_007_a_run_under_other_sampling_settings_reuses_nothing(direct):
     assert (cold, warm) == (["a cold", "b cold", "c cold"], ["a warm", "b warm", "c warm"])
     again = direct(recording.store, "none", repeats="same")
     assert [again.call(direct.chat(row, temperature=0)) for row in rows] == cold
+
+
+def exploding(recording):
+    """Give every stored entry a rule of its own that takes for ever on what was asked."""
+    for entry in recording.entries():
+        spec = replace(entry.key_spec, rules={"replace": [{"pattern": "(a+)+$", "with": "x"}]})
+        recording.store.replace(entry.key, entry.ordinal, dump_entry(replace(entry, key_spec=spec))[0])
+
+
+def test_a_rule_of_an_entry_that_explodes_holds_up_no_miss_in_any_thread(direct):
+    recording = direct()
+    recording.call(f"{'a' * 60}!", "x")
+    exploding(recording)
+    told = []
+
+    def ask():
+        try:
+            direct(recording.store, "none").ask(f"{'a' * 61}!")
+        except InteractionNotFound as error:
+            told.append(str(error))
+
+    thread = Thread(target=ask)
+    thread.start()
+    thread.join()
+    (said,) = told
+    assert f"{'a' * 60}!" in said
+
+
+def test_a_rule_of_an_entry_that_explodes_holds_up_no_look_at_what_has_the_key(direct):
+    """The request was changed by hand, so its bytes prove nothing; its own rules are not asked."""
+    recording = direct()
+    recording.call("other", "x")
+    (entry,) = recording.entries()
+    exploding(recording)
+    (entry,) = recording.entries()
+    changed = replace(entry, request=direct.chat(f"{'a' * 60}!"))
+    recording.store.replace(entry.key, 0, dump_entry(changed)[0])
+    with pytest.raises(InteractionNotFound, match="key rules of that time"):
+        direct(recording.store, "none").ask("other")
+
+
+def test_a_pattern_that_is_in_force_today_still_tells_that_a_request_was_changed(direct):
+    keyer = Keyer(KeyRules(replace=(Replace("run-[a-z]+", "run-ID"),)))
+    recording = direct(keyer=keyer)
+    recording.call("run-a", "x")
+    (entry,) = recording.entries()
+    changed = replace(entry, request=direct.chat("changed"))
+    recording.store.replace(entry.key, 0, dump_entry(changed)[0])
+    with pytest.raises(UnreadableEntry, match="its request was changed"):
+        direct(recording.store, "none", keyer=keyer).ask("run-a")

@@ -28,7 +28,7 @@ REFUSALS = [
 NETWORK = NetworkRefusal("a connection to db.example.com:5432", "psycopg", "cassettes/a", "name it\nor not")
 CHILD = ChildError(".onetake/children/a/1", "a line in it is damaged")
 ORDINARY = [kind("what is wrong") for kind in (errors.UsageError, errors.StoreError, errors.FormatError)]
-ORDINARY.append(errors.AdapterError("what is wrong"))
+ORDINARY += [errors.NewerFormatError("what is wrong"), errors.AdapterError("what is wrong")]
 EVERY = [*REFUSALS, NETWORK, CHILD, *ORDINARY, *(refusal.as_exception() for refusal in REFUSALS)]
 
 

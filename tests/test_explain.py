@@ -191,6 +191,22 @@ def test_br_111_a_login_body_that_changes_each_run_is_named():
     assert text.endswith('  ignore = ["$.assertion"]')
 
 
+@pytest.mark.parametrize(
+    ("asked", "more", "offered"),
+    [
+        (chat("a", store=False), {}, True),
+        (chat("a", store=False), {"played": True}, False),
+        (chat("a", store=False, tier=1), {}, False),
+        (chat("a", seed=7), {}, False),
+        (chat("a", system="b"), {}, False),
+        (chat("b"), {}, False),
+        (chat(), {}, False),
+    ],
+)
+def test_adopt_is_offered_where_one_field_that_no_api_counts_was_added(asked, more, offered):
+    assert ("`onetake adopt` takes the stored one" in str(miss(asked, candidate(chat("a"), **more)))) is offered
+
+
 def test_a_rule_that_explains_only_some_differences_says_so():
     stored = {"id": "run-8f3ab2c1", "n": 1}
     text = describe(*nearest(parts({"id": "run-77aa01b2", "n": 2}), [candidate(stored)]))

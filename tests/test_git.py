@@ -110,3 +110,35 @@ def test_contents_that_a_partial_clone_lacks_are_not_fetched(repository, tmp_pat
     digest = run(repository, "rev-parse", "HEAD:a.txt")
     assert git.blobs(repository, [digest]) == {digest: b"a\r\n"}
     assert git.blobs(tmp_path / "partial", [digest]) == {}
+
+
+@pytest.mark.parametrize("setting", ["clean", "process"])
+def test_no_filter_of_the_repository_is_run_to_tell_what_changed(repository, tmp_path, setting):
+    assert (git.changed(repository), git.is_dirty(repository)) == ([], False)
+    trap = tmp_path / "ran"
+    (repository / ".gitattributes").write_text("*.txt filter=x.y\n")
+    run(repository, "add", ".")
+    run(repository, "commit", "-qm", "b")
+    run(repository, "config", f"filter.x.y.{setting}", f"touch {trap}; cat")
+    run(repository, "config", "filter.x.y.required", "true")
+    (repository / "a.txt").write_bytes(b"b\n")
+    assert (git.changed(repository), git.is_dirty(repository)) == ([b"a.txt"], True)
+    assert not trap.exists()
+    run(repository, "config", f"filter.a=b.{setting}", f"touch {trap}; cat")
+    assert (git.changed(repository), git.is_dirty(repository)) == (None, True), "it cannot be told"
+    assert not trap.exists()
+
+
+def test_what_is_staged_is_a_change_of_the_commit_alone(repository):
+    (repository / "b.txt").write_bytes(b"b")
+    assert not git.is_dirty(repository), "nobody tracks it"
+    run(repository, "add", ".")
+    assert (git.changed(repository), git.is_dirty(repository)) == ([], True)
+    os.utime(repository / "a.txt", (0, 0))
+    assert git.changed(repository) == [], "its content is the same"
+
+
+def test_the_top_is_that_of_the_repository(repository, tmp_path):
+    (repository / "a").mkdir()
+    assert git.top(repository / "a") == repository.resolve()
+    assert git.top(tmp_path) is None

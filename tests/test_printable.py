@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from onetake.printable import block, excerpt, one_line, shared_prefix, shared_suffix
+from onetake.printable import block, excerpt, one_line, shared_prefix, shared_suffix, spelled
 
 HOSTILE = [
     ("\x1b[31mred\x1b[0m", "red"),
@@ -122,3 +122,7 @@ def test_shared_ends_are_the_longest(a, b):
     assert start == min(len(a), len(b)) or a[start] != b[start]
     assert a[len(a) - end :] == b[len(b) - end :]
     assert end == min(len(a), len(b)) or a[-end - 1] != b[-end - 1]
+
+
+def test_a_name_is_one_line_whatever_it_holds():
+    assert spelled("a\n0 errors\r\x1b[2J\x85\u2028ü.json") == r"a\n0 errors\r\x1b[2J\x85\u2028ü.json"

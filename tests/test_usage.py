@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from onetake.usage import CassetteUsage, UsageRun, Used, ledgers_in, read_run, used_of, write_run
+from onetake.usage import CassetteUsage, UsageRun, Used, is_to_come, ledgers_in, read_run, used_of, write_run
 
 A, B, C = (("a" * 16, 0), ("b" * 16, 0), ("c" * 16, 3))
-AT = "2026-11-30T10:00:00Z"
+AT = "2020-11-30T10:00:00Z"
 
 
 def run_of(used=()):
@@ -18,14 +18,14 @@ def run_of(used=()):
 
 def test_what_is_written_is_read_again_and_git_does_not_see_it(tmp_path):
     cassettes = {"b/ü": CassetteUsage(frozenset({A, C}), frozenset({B})), "a": CassetteUsage(known=False)}
-    run = UsageRun(AT, "c0ffee", True, "not all tests passed", cassettes)
+    run = UsageRun(AT, "c0ffee", "d0", "not all tests passed", cassettes)
     path = write_run(tmp_path, run)
     assert read_run(path) == run
     assert json.loads(path.read_bytes()) == {
         "onetake_usage": 1,
         "at": AT,
         "commit": "c0ffee",
-        "dirty": True,
+        "files": "d0",
         "why": "not all tests passed",
         "cassettes": {"a": {"known": False}, "b/ü": {"used": [[*A], [*C]], "unused": [[*B]]}},
     }
@@ -39,6 +39,22 @@ def test_old_runs_go(tmp_path):
     assert sorted(written[-30:]) == sorted((tmp_path / ".onetake" / "usage").iterdir())
 
 
+def test_a_ledger_of_the_future_outlives_no_true_one(tmp_path):
+    written = [write_run(tmp_path, run_of(used=[A])) for _ in range(30)]
+    to_come = written[0].with_name("99990101T000000.000000Z-aaaaaaaa.json")
+    to_come.write_bytes(written[0].read_bytes())
+    assert (is_to_come(to_come), is_to_come(written[0])) == (True, False)
+    new = write_run(tmp_path, run_of(used=[A]))
+    assert ledgers_in(tmp_path) == [to_come, new, *written[:0:-1]]
+
+
+def test_only_files_that_are_named_as_ledgers_are(tmp_path):
+    path = write_run(tmp_path, run_of())
+    for name in ("zz.json", "20261130T100000.000000Z-aaaaaaaa.json.json", "x\n.json"):
+        (path.parent / name).write_bytes(path.read_bytes())
+    assert ledgers_in(tmp_path) == [path]
+
+
 DAMAGED = [
     b"",
     b"[]",
@@ -48,6 +64,17 @@ DAMAGED = [
     b'{"onetake_usage": 1, "cassettes": {}}',
     b'{"onetake_usage": 1, "at": "x", "cassettes": {"a": {"used": [["a"]]}}}',
     b"[" * 100_000,
+    b'{"onetake_usage": 1, "at": 5, "cassettes": {}}',
+    b'{"onetake_usage": 1, "at": "2020-02-31T00:00:00Z", "cassettes": {}}',
+    b'{"onetake_usage": 1, "at": "9999-01-01T00:00:00Z", "cassettes": {}}',
+    b'{"onetake_usage": 1, "at": "%s", "commit": 5, "cassettes": {}}' % AT.encode(),
+    b'{"onetake_usage": 1, "at": "%s", "why": {"a": 1}, "cassettes": {}}' % AT.encode(),
+    b'{"onetake_usage": 1, "at": "%s", "cassettes": {"a": {"used": [["a", 1e999]]}}}' % AT.encode(),
+    b'{"onetake_usage": 1, "at": "%s", "cassettes": {"a": {"used": [["a", true]]}}}' % AT.encode(),
+    b'{"onetake_usage": 1, "at": "%s", "cassettes": {"a": {"used": [["a", %s]]}}}' % (AT.encode(), b"9" * 6000),
+    b'{"onetake_usage": 1, "at": "%s", "cassettes": {"a": {"unused": {"a": 1}}}}' % AT.encode(),
+    b'{"onetake_usage": 1, "at": "%s", "cassettes": {"a": {"known": "no"}}}' % AT.encode(),
+    b'{"onetake_usage": 1, "at": "%s", "cassettes": {}, "more": 1}' % AT.encode(),
 ]
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from onetake.errors import FormatError as FormatError
     from onetake.errors import InteractionNotFound as InteractionNotFound
     from onetake.errors import NetworkRefusal as NetworkRefusal
+    from onetake.errors import NewerFormatError as NewerFormatError
     from onetake.errors import NotStored as NotStored
     from onetake.errors import OnetakeError as OnetakeError
     from onetake.errors import Refusal as Refusal
@@ -40,6 +41,7 @@ _WHERE = {
             "FormatError",
             "InteractionNotFound",
             "NetworkRefusal",
+            "NewerFormatError",
             "NotStored",
             "OnetakeError",
             "Refusal",

@@ -72,7 +72,9 @@ def aside(root: Path, kind: str, folder: Path) -> Path:
 
 
 def hide(root: Path) -> None:
-    """Keep `.onetake/` out of git by an ignore file of its own, unless it has one; makes the folder.
+    """Keep `.onetake/` out of git by an ignore file of its own, unless it has one that does; makes the folder.
+
+    The file is written whole or not at all: an empty one, which a full disk may leave, would give all away.
 
     Args:
         root: The settings' folder.
@@ -81,9 +83,11 @@ def hide(root: Path) -> None:
         OSError: It cannot be written.
     """
     ignore = root / ".onetake" / ".gitignore"
-    if not ignore.exists():
-        ignore.parent.mkdir(parents=True, exist_ok=True)
-        ignore.write_bytes(_IGNORE)
+    if b"*" in (files.read(ignore) or b"").splitlines():
+        return
+    ignore.parent.mkdir(parents=True, exist_ok=True)
+    with files.temporary(ignore.parent, _IGNORE) as temp:
+        temp.replace(ignore)
 
 
 def journal(root: Path, folder: Path, part: str) -> Journal:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from onetake import forking
@@ -159,13 +159,21 @@ class Cassette:
         """
         return self._pending.promote(self.store) if self._pending else []
 
-    def retire(self, touched: Collection[tuple[str, int]], trash: Store, *, entries: bool) -> int:
+    def retire(
+        self,
+        touched: Collection[tuple[str, int]],
+        trash: Store,
+        *,
+        entries: bool,
+        is_pinned: Callable[[Entry], bool],
+    ) -> int:
         """Move to the trash what waits in the pending store for nobody and, if *entries*, the entries not touched.
 
         Args:
             touched: Key and ordinal of what was asked for or written.
             trash: Where they go, with their sidecars.
             entries: True moves the cassette's own entries too; one that cannot be read stays where it is.
+            is_pinned: Tells of an entry of the cassette whether it stays, whoever asks for it.
 
         Returns:
             How many were moved.
@@ -173,7 +181,7 @@ class Cassette:
         slots = {(key[:16], ordinal) for key, ordinal in touched}
         moved = self._pending.retire(slots, trash) if self._pending else 0
         for key, ordinal, entry in list(self.all()) if entries else ():
-            if isinstance(entry, Entry) and (key[:16], ordinal) not in slots:
+            if isinstance(entry, Entry) and (key[:16], ordinal) not in slots and not is_pinned(entry):
                 move(self.store, trash, entry)
                 moved += 1
         with self._lock.held:

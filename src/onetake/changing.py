@@ -98,7 +98,7 @@ def _old(new: Sequence[Entry], cassette: Cassette, policy: Policy, *, owned: boo
         if not isinstance(entry, Entry) or (entry.key, entry.ordinal) in written:
             continue
         is_own = owned or entry.provenance.get("test") == policy.test
-        if is_own and (candidate := misses.candidate(entry, cassette, set())) is not None:
+        if is_own and (candidate := misses.candidate(entry, cassette, set(), policy.keyer)) is not None:
             yield candidate
 
 

@@ -4,6 +4,7 @@
     ├── UsageError       (also Exception)   the call, the settings or the contract is wrong
     ├── StoreError       (also Exception)   the store cannot be read or written
     ├── FormatError      (also Exception)   the bytes of an entry are damaged or of an unknown version
+    │   └── NewerFormatError                what a newer onetake wrote, and this one does not know
     ├── AdapterError     (also Exception)   a client cannot be intercepted
     └── Refusal                             our no to a request or to an answer, raised through a client
         ├── InteractionNotFound             a miss where the mode forbids a live call
@@ -56,6 +57,10 @@ class FormatError(OnetakeError, Exception):
     """The bytes of an entry are damaged, or of a version this onetake does not know; says the remedy."""
 
     exit_code = 5
+
+
+class NewerFormatError(FormatError):
+    """The bytes of an entry are of a version that only a newer onetake knows."""
 
 
 class AdapterError(OnetakeError, Exception):

@@ -11,6 +11,7 @@ from typing import Any
 from onetake import picking
 from onetake.compare import Difference, differences, distance
 from onetake.decide import Found, refuses
+from onetake.dialects.fields import Field, field
 from onetake.format.sidecar import REMEDY
 from onetake.hints import key_rules, written
 from onetake.key import volatile
@@ -25,6 +26,7 @@ _LINES = 20
 _SHORT = 60
 """Characters of both sides that still share a line."""
 _RULES = 3
+_ADDED = re.compile(r"body\$\.([A-Za-z_]\w*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,7 @@ def describe(candidate: Candidate, differences: Sequence[Difference], prefix: st
         return "\n".join([*head, "it is this request under today's key rules: `onetake rekey` gives it this key"])
     if not differences:
         return "\n".join([*head, "the request is the same"])
-    hints = _hints(candidate, differences, prefix)
+    hints = [*_hints(candidate, differences, prefix), *_adoption(candidate, differences)]
     shown: list[str] = []
     room = _LINES - len(head) - len(hints) - 1
     done = 0
@@ -183,6 +185,24 @@ _ADVICE = {
     Found.EXPIRED: "or allow a greater max_age",
     Found.PENDING: "it waits for this test to pass: the run that recorded it failed",
 }
+
+
+def stored_in(others: Sequence[str]) -> str:
+    """Say in which other cassettes the very request lies.
+
+    Args:
+        others: Their places, one or more.
+    """
+    return "the same request is stored in " + ", ".join(others)
+
+
+def renamed(place: str) -> str:
+    """Say what to do where a test was renamed, and its entries lie in the folder of its old name.
+
+    Args:
+        place: The cassette that is looked into now.
+    """
+    return f"if this test was renamed, rename that folder to {place}"
 
 
 def command(mode: Mode, pytest_node: str | None, switch: str = "") -> str:
@@ -263,6 +283,14 @@ def _difference(difference: Difference) -> list[str]:
     if len(asked) + len(stored) <= _SHORT:
         return [f"{path}: asked {asked}, stored {stored}"]
     return [f"{path}:", f"  asked  {asked}", f"  stored {stored}"]
+
+
+def _adoption(candidate: Candidate, differences: Sequence[Difference]) -> list[str]:
+    """Offer the stored answer where all that differs is one member of the body that was added."""
+    added = _ADDED.fullmatch(differences[0].path) if len(differences) == 1 and differences[0].kind == "added" else None
+    if candidate.played or added is None or field((added[1],)) is not Field.OTHER:
+        return []
+    return ["if no answer hangs on that field, `onetake adopt` takes the stored one over, and asks nobody"]
 
 
 def _hints(candidate: Candidate, differences: Sequence[Difference], prefix: str) -> list[str]:

@@ -20,6 +20,9 @@ _QUIET = (
 )
 """No pager, monitor, hook or signature program of the repository is run, and `*` in a file's name is no pattern."""
 
+_NAMES = ("--name-only", "-z", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=dirty")
+"""As names alone, by no program of the configuration; a submodule is not looked into: it has its own."""
+
 _KEPT = ("GIT_CONFIG", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_EXEC_PATH")
 """What counts of git's own variables; the rest, which a hook of git is started with, would aim it elsewhere."""
 
@@ -59,6 +62,44 @@ def ask(folder: Path, *words: str, given: bytes = b"", seconds: float = _SECONDS
 def line(folder: Path, *words: str) -> str:
     """Ask git for one line of text; empty where there is no answer."""
     return (ask(folder, *words) or b"").decode("utf-8", "replace").strip()
+
+
+def top(folder: Path) -> Path | None:
+    """Return the folder of the repository that a folder lies in; None where it lies in none."""
+    said = (ask(folder, "rev-parse", "--show-toplevel") or b"").removesuffix(b"\n")
+    return Path(os.fsdecode(said)) if said else None
+
+
+def changed(folder: Path) -> list[bytes] | None:
+    """Return the tracked files that differ from what is staged, as paths from the top of the repository.
+
+    Where git looks into a file to tell, it takes it as it lies there: the filters that the configuration names are
+    programs, and none is run. So a file that one of them would make equal may be among these.
+
+    Args:
+        folder: Where the repository is.
+
+    Returns:
+        None where git gives no answer.
+    """
+    quiet = _without_filters(folder)
+    said = None if quiet is None else ask(folder, *quiet, "diff", *_NAMES)
+    return None if said is None else said.split(b"\0")[:-1]
+
+
+def is_dirty(folder: Path) -> bool:
+    """Tell whether tracked files differ from the commit, or that cannot be told; no filter is run, as for `changed`."""
+    return changed(folder) != [] or ask(folder, "diff", "--cached", *_NAMES, "HEAD") != b""
+
+
+def _without_filters(folder: Path) -> list[str] | None:
+    """Return the words by which git runs no filter; None where one has a name that no such word can be given for."""
+    said = ask(folder, "config", "--null", "--name-only", "--get-regexp", r"^filter\..*\.(clean|process|required)$")
+    names = {name.rpartition(".")[0] for name in (said or b"").decode("utf-8", "surrogateescape").split("\0")[:-1]}
+    if any("=" in name for name in names):
+        return None
+    settings = (f"{name}.{what}" for name in sorted(names) for what in ("clean=", "process=", "required=false"))
+    return [word for setting in settings for word in ("-c", setting)]
 
 
 def is_installed() -> bool:

@@ -76,6 +76,11 @@ def written(rules: Mapping[str, Sequence[str]], most: int = 3) -> list[str]:
     return [f"{name} = {around.get(name, '[{}]').format(', '.join(found[:most]))}" for name, found in rules.items()]
 
 
+def is_id_like(value: str) -> bool:
+    """Tell whether a value as a whole is an id, a moment or an opaque token."""
+    return _WHOLE.fullmatch(value) is not None
+
+
 def ignored(path: str) -> str:
     """Return the member of `ignore` that takes one place of a JSON body out of the key; empty where none reaches it."""
     try:

@@ -9,13 +9,13 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
+from onetake import key_specs
 from onetake.contract import Contract
 from onetake.errors import FormatError
 from onetake.gate import Judgement, content_of
-from onetake.key import RECIPE, Keyer
-from onetake.model import Entry, KeySpec, Request, Response, Violation, header
+from onetake.key import Keyer, stored_days
+from onetake.model import Entry, Request, Response, Violation, header
 from onetake.provenance import provenance, sdk_of
-from onetake.scrub import SCRUB
 from onetake.scrub.scanning import Finding, scan
 from onetake.steps import Asked, Live, Policy
 
@@ -39,7 +39,7 @@ def entry_of(call: Live, response: Response, judgement: Judgement, policy: Polic
         response=scrubbed,
         key=asked.key if asked.keyed is asked.scrubbed else policy.keyer.key(asked.scrubbed, asked.days),
         ordinal=call.ordinal,
-        key_spec=KeySpec(RECIPE, SCRUB, policy.keyer.spec(asked.days)),
+        key_spec=key_specs.current(policy.keyer.spec(asked.days)),
         contract=judgement.contract,
         unjudged=judgement.unjudged,
         provenance=provenance(
@@ -77,19 +77,19 @@ def hidden_secrets(call: Live, response: Response) -> list[Finding]:
 
 def is_proved(entry: Entry, asked: Asked, ordinal: int, keyer: Keyer) -> bool:
     """Tell whether an entry is the one that is asked, by what can be compared at once: bytes, URL and key headers."""
-    spec = entry.key_spec
-    named = (entry.key, entry.ordinal, spec.recipe, spec.scrub) == (asked.key, ordinal, RECIPE, SCRUB)
-    return named and is_same(entry.request, asked.keyed, keyer)
+    is_named = (entry.key, entry.ordinal) == (asked.key, ordinal)
+    return is_named and not key_specs.fault(entry.key_spec) and is_same(entry.request, asked.keyed, keyer)
 
 
 def mismatch(entry: Entry, asked: Asked, keyer: Keyer) -> str:
     """Say why the request in an entry is not the one that is asked, whatever its name is; empty where it is.
 
-    Where equal bytes do not prove it, the stored request is keyed anew, under its own rules.
+    Where equal bytes do not prove it, the stored request is keyed anew, under its own rules: but for patterns that
+    are not in force today, as such a one may have been made to run for ever. `under_other_rules` judges by today's.
     """
     spec = entry.key_spec
-    if (spec.recipe, spec.scrub) != (RECIPE, SCRUB):
-        return f"keyed under recipe {spec.recipe}, scrubbed under {spec.scrub}: a newer onetake wrote it; upgrade"
+    if why := key_specs.fault(spec):
+        return why
     if entry.key != asked.key:
         return "the key in the file is not the one that its name says"
     if is_same(entry.request, asked.keyed, keyer):
@@ -98,8 +98,11 @@ def mismatch(entry: Entry, asked: Asked, keyer: Keyer) -> str:
         own, days = Keyer.from_spec(spec.rules)
     except FormatError as error:
         return str(error)
-    gives = own.key(entry.request, days)
-    return "" if gives == asked.key else "its request was changed: it no longer gives the stored key"
+    if not keyer.has_patterns_of(own) or own.key(entry.request, days) == asked.key:
+        return ""
+    if not key_specs.is_own_recipe(spec):
+        return f"{key_specs.told(spec)}, and it has another key today: `onetake rekey` gives it that"
+    return "its request was changed: it no longer gives the stored key"
 
 
 def under_other_rules(entry: Entry, asked: Asked, keyer: Keyer) -> bool:
@@ -109,8 +112,7 @@ def under_other_rules(entry: Entry, asked: Asked, keyer: Keyer) -> bool:
     """
     if is_same(entry.request, asked.keyed, keyer):
         return False
-    _, days = Keyer.from_spec(entry.key_spec.rules)
-    return keyer.key(entry.request, days) != asked.key
+    return keyer.key(entry.request, stored_days(entry.key_spec.rules) or asked.days) != asked.key
 
 
 def is_same(stored: Request, wanted: Request, keyer: Keyer) -> bool:

@@ -8,67 +8,32 @@ way.
 
 from __future__ import annotations
 
-import base64
-import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
-from onetake import forking, starting, usage
+from onetake import forking, key_specs, starting, usage
 from onetake.aside import hide, place_of
 from onetake.decide import Found
 from onetake.errors import Refusal
-from onetake.key import RECIPE
 from onetake.lookup import Looked
-from onetake.model import ContractRef, KeySpec, Request
-from onetake.scrub import SCRUB
+from onetake.missed_lines import FORMAT, Ended, Missed, as_line, line_in, plain
+from onetake.provenance import now
 from onetake.scrub.scanning import scan
 from onetake.steps import Policy
 from onetake.stores import files
 from onetake.stores.naming import Slot
 from onetake.writing import is_binary
 
-FORMAT = 1
-"""The version of a line's format. 1: the first."""
+__all__ = ["MissBook", "Missed", "damaged_in", "missed_in"]
 
 _MOST = 5_000
 """Misses of one process that are kept in one place."""
 _LARGEST = 64 * 1024 * 1024
 """Bytes that one process keeps in one place."""
-
-
-@dataclass(frozen=True, slots=True)
-class Missed:
-    """One request that a session refused, as it was asked.
-
-    Args:
-        folder: The cassette's, absolute.
-        test: The test's id; empty outside tests.
-        request: Without its secrets.
-        key: Its key, under *key_spec*.
-        ordinal: Which answer of that key was asked for; of several at once, that of the first.
-        key_spec: The rules that were in force.
-        at: When, RFC 3339 in UTC.
-        contracts: What its answer had to satisfy.
-        scrubbed: Where its secrets were, as in an entry.
-    """
-
-    folder: Path
-    test: str
-    request: Request
-    key: str
-    ordinal: int
-    key_spec: KeySpec
-    at: str
-    contracts: tuple[ContractRef, ...] = ()
-    scrubbed: tuple[str, ...] = ()
-    used: frozenset[Slot] = frozenset()
-    """The entries of the cassette that sessions of this place asked for, as far as they came to their end."""
 
 
 class MissBook:
@@ -131,7 +96,7 @@ class MissBook:
         slots = sorted({(key[:16], ordinal) for key, ordinal in used})
         said = {"onetake_missed": FORMAT, "expected": sorted(names), "used": slots}
         with suppress(OSError):
-            self._append(_as_line(said))
+            self._append(as_line(said))
 
     def _line(self, looked: Looked, refusal: Refusal) -> bytes:
         asked, policy = looked.asked, self._policy
@@ -140,16 +105,16 @@ class MissBook:
             "onetake_missed": FORMAT,
             "cassette": place_of(self._folder, policy.root),
             "test": policy.test,
-            "at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "at": now(),
             "key": asked.key if is_of_scrubbed else policy.keyer.key(asked.scrubbed, asked.days),
             "ordinal": looked.ordinal,
-            "key_spec": {"recipe": RECIPE, "scrub": SCRUB, "rules": policy.keyer.spec(asked.days)},
+            "key_spec": asdict(key_specs.current(policy.keyer.spec(asked.days))),
             "contracts": [asdict(contract.ref(policy.root)) for contract in asked.contracts],
-            "request": _plain(asked.scrubbed),
+            "request": plain(asked.scrubbed),
             "scrubbed": list(asked.scrubbing.spans),
             "refusal": _digest(refusal),
         }
-        return _as_line(said)
+        return as_line(said)
 
     def _write(self, line: bytes, body: bytes) -> None:
         if not (scan(line) or (is_binary(body) and scan(body))):
@@ -193,66 +158,36 @@ def _place(root: Path, folder: Path, test: str) -> Path:
     return root / ".onetake" / "missed" / name
 
 
+def damaged_in(root: Path) -> list[str]:
+    """Name the books, by their paths from the settings' folder, that hold a line which cannot be read; it is left out.
+
+    Args:
+        root: The settings' folder.
+    """
+    return [
+        place_of(path, root)
+        for path in sorted((root / ".onetake" / "missed").glob("*/*.jsonl"))
+        if any(line_in(line, root) is None for line in _raw_lines(path))
+    ]
+
+
 def _of_place(place: Path, root: Path) -> list[Missed]:
     """Read the misses of one cassette and test, without those that were expected."""
-    found: list[tuple[str, Missed]] = []
-    expected: set[str] = set()
-    used: set[Slot] = set()
-    for said in _lines(place):
-        with suppress(ValueError, TypeError, KeyError):
-            if "request" in said:
-                found.append((str(said["refusal"]), _missed(said, root)))
-            else:
-                expected.update(map(str, said["expected"]))
-                used.update((str(key), int(ordinal)) for key, ordinal in said["used"])
-    return [replace(one, used=frozenset(used)) for refusal, one in found if refusal not in expected]
+    lines = [line_in(line, root) for path in sorted(place.glob("*.jsonl")) for line in _raw_lines(path)]
+    ended = [one for one in lines if isinstance(one, Ended)]
+    used = frozenset[Slot]().union(*(one.used for one in ended))
+    expected = frozenset[str]().union(*(one.expected for one in ended))
+    found = (one for one in lines if isinstance(one, tuple))
+    return [replace(one, used=used) for refusal, one in found if refusal not in expected]
 
 
-def _lines(place: Path) -> Iterator[dict[str, Any]]:
-    for path in sorted(place.glob("*.jsonl")):
-        with suppress(OSError):
-            for line in (files.read(path) or b"").split(b"\n"):
-                with suppress(ValueError, RecursionError):
-                    said = json.loads(line.decode("utf-8", "surrogatepass"))
-                    if isinstance(said, dict) and said.get("onetake_missed") == FORMAT:
-                        yield said
-
-
-def _missed(said: Mapping[str, Any], root: Path) -> Missed:
-    """Read what `MissBook` wrote; raises ValueError, TypeError or KeyError where it is damaged."""
-    return Missed(
-        folder=(root / str(said["cassette"])).absolute(),
-        test=str(said["test"]),
-        request=_request(said["request"]),
-        key=str(said["key"]),
-        ordinal=int(said["ordinal"]),
-        key_spec=KeySpec(**said["key_spec"]),
-        at=str(said["at"]),
-        contracts=tuple(ContractRef(**one) for one in said["contracts"]),
-        scrubbed=tuple(map(str, said["scrubbed"])),
-    )
+def _raw_lines(path: Path) -> list[bytes]:
+    try:
+        return [line for line in (files.read(path, _LARGEST) or b"").split(b"\n") if line]
+    except OSError:
+        return [b""]  # as if all of it were damaged
 
 
 def _digest(refusal: Refusal) -> str:
     """Return what a refusal is known by in another process, too."""
     return sha256(str(refusal).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def _as_line(said: Mapping[str, Any]) -> bytes:
-    return json.dumps(said, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
-
-
-def _plain(request: Request) -> dict[str, Any]:
-    if is_binary(request.body):
-        body: Any = {"base64": base64.b64encode(request.body).decode()}
-    else:
-        body = request.body.decode()
-    headers = [list(pair) for pair in request.headers]
-    return {"method": request.method, "url": request.url, "headers": headers, "body": body}
-
-
-def _request(said: Mapping[str, Any]) -> Request:
-    body = said["body"]
-    data = base64.b64decode(body["base64"], validate=True) if isinstance(body, dict) else body.encode()
-    headers = tuple((str(name), str(value)) for name, value in said["headers"])
-    return Request(str(said["method"]), str(said["url"]), headers, data)

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from onetake import dialects, explain, modes
+from onetake import dialects, explain, key_specs, modes
 from onetake.cassette import Cassette, Damaged
 from onetake.decide import Found, refuses
-from onetake.errors import FormatError, InteractionNotFound, StoreError, UnreadableEntry
+from onetake.errors import InteractionNotFound, StoreError, UnreadableEntry
 from onetake.explain import Candidate
 from onetake.format.sidecar import without_remedy
-from onetake.key import Keyer
+from onetake.key import Keyer, stored_days
 from onetake.lookup import Looked
 from onetake.model import Entry, Mode, Request, header
 from onetake.printable import one_line
@@ -122,11 +122,11 @@ class Misses:
         others = self._elsewhere(key)
         if not others:
             return []
-        lines = ["the same request is stored in " + ", ".join(others)]
+        lines = [explain.stored_in(others)]
         if self._policy.is_program and modes.is_run():
             lines.append(f"`--cassette {explain.quoted(others[0])}` replays it")
         if self._policy.test and self._cassette.was_empty:
-            lines.append(f"if this test was renamed, rename that folder to {self._cassette.place}")
+            lines.append(explain.renamed(self._cassette.place))
         return lines
 
     def _remedies(self, looked: Looked) -> Iterator[str]:
@@ -155,16 +155,20 @@ class Misses:
     def _candidates(self, asked: Asked, played: set[tuple[str, int]]) -> Iterator[Candidate]:
         """Read the entries that a request may be compared with, one by one, as they are asked for."""
         for _, _, entry in self._cassette.all():
-            if isinstance(entry, Entry) and (found := candidate(entry, self._cassette, played)) is not None:
-                yield replace(found, is_outdated=True) if self._is_outdated(entry, asked) else found
+            if isinstance(entry, Entry) and (found := self._candidate(entry, asked, played)) is not None:
+                yield found
+
+    def _candidate(self, entry: Entry, asked: Asked, played: set[tuple[str, int]]) -> Candidate | None:
+        found = candidate(entry, self._cassette, played, self._policy.keyer)
+        return replace(found, is_outdated=True) if found and self._is_outdated(entry, asked) else found
 
     def _is_outdated(self, entry: Entry, asked: Asked) -> bool:
-        """Tell whether today's key rules give an entry the key that is asked, which its own did not."""
-        rules = entry.key_spec.rules
-        _, days = Keyer.from_spec(rules)
-        if entry.key == asked.key or self._policy.keyer.spec(days) == rules:
+        """Tell whether today's recipe and key rules give an entry the key that is asked, which its own did not."""
+        spec, keyer = entry.key_spec, self._policy.keyer
+        days = stored_days(spec.rules)
+        if entry.key == asked.key or key_specs.current(keyer.spec(days or None)) == spec:
             return False
-        return self._policy.keyer.key(entry.request, days or asked.days) == asked.key
+        return keyer.key(entry.request, days or asked.days) == asked.key
 
 
 def left_early(entry: Entry, policy: Policy) -> InteractionNotFound:
@@ -229,19 +233,22 @@ def _times(count: int) -> str:
     return {1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
-def candidate(entry: Entry, cassette: Cassette, played: set[tuple[str, int]]) -> Candidate | None:
+def candidate(entry: Entry, cassette: Cassette, played: set[tuple[str, int]], keyer: Keyer) -> Candidate | None:
     """Return what a request may be compared with; None where an entry's key rules are damaged, so that it cannot be.
+
+    It is compared under the rules of today: its own come with the file, and a pattern may be made to run for ever.
 
     Args:
         entry: It may have answered.
         cassette: The entry's.
         played: The entries that answered in this session, by key and ordinal.
+        keyer: Of today.
     """
     try:
-        keyer, days = Keyer.from_spec(entry.key_spec.rules)
-        return _candidate(entry, cassette, played, keyer.parts(entry.request, days))
-    except FormatError:
+        days = stored_days(entry.key_spec.rules)
+    except (TypeError, ValueError):
         return None
+    return _candidate(entry, cassette, played, keyer.parts(entry.request, days or None))
 
 
 def _candidate(entry: Entry, cassette: Cassette, played: set[tuple[str, int]], parts: Mapping[str, Any]) -> Candidate:

@@ -15,6 +15,7 @@ _UNSAFE = re.compile(
     "|[\x00-\x08\x0e-\x1f\x7f-\x9f]"
     "|[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
 )
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -51,6 +52,15 @@ def one_line(text: str, width: int = 200) -> str:
         return text
     head = width // 2
     return text[:head] + "…" + text[len(text) - (width - 1 - head) :]
+
+
+def spelled(text: str) -> str:
+    """Spell control characters as escapes, so that a name is one line, and no line of a report can be forged by it.
+
+    Args:
+        text: A path or a name: it may hold any character.
+    """
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def excerpt(a: str, b: str, around: int = 30) -> tuple[str, str]:

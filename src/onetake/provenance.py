@@ -32,7 +32,7 @@ def provenance(
     """
     commit, dirty = _commit(root)
     found = {
-        "recorded_at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "recorded_at": now(),
         "commit": commit,
         "dirty": dirty or None,
         "test": test,
@@ -44,6 +44,11 @@ def provenance(
         "python": platform.python_version(),
     }
     return {name: value for name, value in found.items() if value}
+
+
+def now() -> str:
+    """Return this moment as entries and notes have it: RFC 3339, UTC, whole seconds."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def sdk_of(agent: str) -> str | None:
@@ -87,4 +92,4 @@ def _commit(root: Path) -> tuple[str, bool]:
     commit = git.line(root, "rev-parse", "HEAD")
     if not commit:
         return "", False
-    return commit, bool(git.line(root, "status", "--porcelain", "--untracked-files=no"))
+    return commit, git.is_dirty(root)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Generator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 
 from onetake import pytest_usage
 from onetake.changing import Anew
-from onetake.provenance import version
+from onetake.provenance import now, version
 from onetake.pytest_summary import Results, results_of
 
 FORMAT = 1
@@ -78,7 +77,7 @@ class _ReportFile:
         return {
             "onetake_report": FORMAT,
             "onetake": version(),
-            "ended_at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "ended_at": now(),
             "exit_status": exit_status,
             "counts": {name.replace(" ", "_"): number for name, number in counts.items()} | {"unmarked": len(strays)},
             "live": results.spent,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from onetake import starting
+from onetake import project_files, starting
 from onetake.aside import place_of
 from onetake.decide import reads_nothing
 from onetake.errors import OnetakeError
@@ -225,7 +225,7 @@ def _names_of(item: pytest.Item) -> set[str]:
 
 def _run(root: Path, why: str, cassettes: dict[str, CassetteUsage]) -> UsageRun:
     now = provenance(root, test="", client="", sdk=None, model_asked=None, model_served=None)
-    return UsageRun(now["recorded_at"], now.get("commit", ""), now.get("dirty", False), why, cassettes)
+    return UsageRun(now["recorded_at"], now.get("commit", ""), project_files.digest(root), why, cassettes)
 
 
 def _spared_by(item: pytest.Item) -> Facts:

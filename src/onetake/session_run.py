@@ -20,6 +20,7 @@ from onetake.making import Making
 from onetake.missed import MissBook
 from onetake.model import Entry, Mode
 from onetake.options import Options, cassette_folder, policy_of, said
+from onetake.pins import Pins
 from onetake.printable import block
 from onetake.session import Session
 from onetake.settings import Settings
@@ -59,6 +60,7 @@ class SessionRun:
         policy = policy_of(options, settings, default, test, node, unrecorded)
         self._policy = policy
         self._credentials = settings.credentials
+        self._pins = Pins(settings.root, settings.pinned)
         self._owned = owned
         self._folder = cassette_folder(options.name, settings.root, policy.scrubber)
         # The tests of one cassette each have a place of their own, or they would take each other's entries for theirs.
@@ -250,8 +252,13 @@ class SessionRun:
         root = self._policy.root
         entries = self._owned and replaces_everything(self._policy.mode) and not self._book.anyone_came
         trash = AsideStore(root, "trash", self._folder)
-        self.account.retired += self._cassette.retire(self.account.touched, trash, entries=entries)
+        touched, is_pinned = self.account.touched, self._is_pinned
+        self.account.retired += self._cassette.retire(touched, trash, entries=entries, is_pinned=is_pinned)
         clear(root, "pending", self._folder, self._part, alone=alone)
+
+    def _is_pinned(self, entry: Entry) -> bool:
+        name = Path(self._cassette.store.locate(entry.key, entry.ordinal)).name
+        return bool(self._pins.why(self._folder / name, entry))
 
     @property
     def making(self) -> Path | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
@@ -17,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from onetake import starting
+from onetake import starting, strictjson
 from onetake.aside import hide
 from onetake.stores import files
 from onetake.stores.naming import Slot, parse_name
@@ -27,6 +28,12 @@ FORMAT = 1
 
 _KEPT = 30
 """Runs whose ledgers stay. A whole run that goes takes its evidence with it, as later uses would go unseen."""
+_LARGEST = 256 * 1024 * 1024
+"""Bytes of a ledger that are read."""
+
+_NAME = re.compile(r"\d{8}T\d{6}\.\d{6}Z-[0-9a-f]{8}\.json", re.ASCII)
+_STAMP = len("20261130T100000.000000Z")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +89,14 @@ class UsageRun:
     Args:
         at: When it ended, RFC 3339 in UTC.
         commit: The git commit; empty where there is none.
-        dirty: Whether tracked files differed from it.
+        files: The project's files as they were, as `project_files.digest` has it; empty where that is not known.
         why: Why it is no evidence; empty for a run that was whole and green.
         cassettes: By path from the settings' folder, with slashes; a full path for one outside of it.
     """
 
     at: str
     commit: str = ""
-    dirty: bool = False
+    files: str = ""
     why: str = ""
     cassettes: Mapping[str, CassetteUsage] = field(default_factory=dict)
 
@@ -149,46 +156,89 @@ def write_run(root: Path, run: UsageRun) -> Path:
     hide(root)
     folder = root / ".onetake" / "usage"
     files.make_folder(folder)
-    path = folder / f"{datetime.now(UTC).strftime('%Y%m%dT%H%M%S.%fZ')}-{os.urandom(4).hex()}.json"
+    path = folder / f"{_stamp()}-{os.urandom(4).hex()}.json"
     temp = path.with_suffix(".tmp")
     try:
         files.write(files.create(temp), _as_bytes(run))
         temp.replace(path)
     finally:
         files.remove(temp)
-    for old in ledgers_in(root)[_KEPT:]:
+    for old in [one for one in ledgers_in(root) if not is_to_come(one)][_KEPT:]:
         with suppress(OSError):  # another run removes them too, or it stays: it is in nobody's way
             old.unlink()
     return path
 
 
+def _stamp() -> str:
+    return datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+
+
 def ledgers_in(root: Path) -> list[Path]:
     """Return the files of the usage ledgers of a settings folder, the newest first."""
-    return sorted((root / ".onetake" / "usage").glob("*.json"), reverse=True)
+    found = (root / ".onetake" / "usage").glob("*.json")
+    return sorted((path for path in found if _NAME.fullmatch(path.name)), reverse=True)
+
+
+def is_to_come(path: Path) -> bool:
+    """Tell whether a ledger's name is of a moment that is not there yet: a clock was wrong, and it says nothing."""
+    return path.name[:_STAMP] > _stamp()
 
 
 def read_run(path: Path) -> UsageRun | None:
-    """Read a ledger; None where it cannot be read, or is of a format that is not known here."""
+    """Read a ledger; None where it is not there, cannot be read, or says anything that `write_run` does not write."""
     try:
-        said = json.loads((files.read(path) or b"").decode("utf-8", "surrogatepass"))
-        if said["onetake_usage"] != FORMAT:
-            return None
-        found = {str(place): _read_cassette(one) for place, one in said["cassettes"].items()}
-        return UsageRun(said["at"], said.get("commit", ""), said.get("dirty", False), said.get("why", ""), found)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        said = strictjson.loads((files.read(path, _LARGEST) or b"").decode("utf-8", "surrogatepass"))
+        return _read(said)
+    except (OSError, ValueError, RecursionError):
         return None
 
 
-def _read_cassette(one: Mapping[str, Any]) -> CassetteUsage:
-    return CassetteUsage(_slots(one, "used"), _slots(one, "unused"), bool(one.get("known", True)))
+def _read(said: Any) -> UsageRun:
+    """Read what a ledger says; raises ValueError where it is damaged."""
+    told = _object(said, {"onetake_usage", "at", "commit", "files", "why", "cassettes"})
+    texts = {name: told.get(name, "") for name in ("at", "commit", "files", "why")}
+    cassettes = told.get("cassettes")
+    is_sound = all(isinstance(text, str) for text in texts.values()) and isinstance(cassettes, dict)
+    if not is_sound or told.get("onetake_usage") != FORMAT or not _is_past(texts["at"]):
+        raise ValueError
+    return UsageRun(**texts, cassettes={place: _read_cassette(one) for place, one in told["cassettes"].items()})
 
 
-def _slots(one: Mapping[str, Any], name: str) -> frozenset[Slot]:
-    return frozenset((str(key), int(ordinal)) for key, ordinal in one.get(name, ()))
+def _is_past(at: str) -> bool:
+    """Tell whether a ledger's moment is one, in UTC, and not after the present one."""
+    return bool(_MOMENT.fullmatch(at)) and datetime.fromisoformat(at) <= datetime.now(UTC)
+
+
+def _object(said: Any, names: set[str]) -> dict[str, Any]:
+    if not isinstance(said, dict) or not said.keys() <= names:
+        raise ValueError
+    return said
+
+
+def _read_cassette(said: Any) -> CassetteUsage:
+    one = _object(said, {"used", "unused", "known"})
+    known = one.get("known", True)
+    if not isinstance(known, bool):
+        raise ValueError
+    return CassetteUsage(slots_in(one.get("used", [])), slots_in(one.get("unused", [])), known)
+
+
+def slots_in(said: Any) -> frozenset[Slot]:
+    """Read a list of keys and ordinals, as books of a project hold it; raises ValueError where it is none."""
+    if not isinstance(said, list) or not all(_is_slot(one) for one in said):
+        raise ValueError
+    return frozenset((key, ordinal) for key, ordinal in said)
+
+
+def _is_slot(said: Any) -> bool:
+    if not isinstance(said, list) or len(said) != 2:
+        return False
+    key, ordinal = said
+    return isinstance(key, str) and type(ordinal) is int and ordinal >= 0
 
 
 def _as_bytes(run: UsageRun) -> bytes:
-    said = {"at": run.at, "commit": run.commit, "dirty": run.dirty, "why": run.why}
+    said = {"at": run.at, "commit": run.commit, "files": run.files, "why": run.why}
     cassettes = {place: _plain_cassette(one) for place, one in sorted(run.cassettes.items())}
     whole = {"onetake_usage": FORMAT, **{name: value for name, value in said.items() if value}, "cassettes": cassettes}
     return (json.dumps(whole, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass")

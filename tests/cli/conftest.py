@@ -11,11 +11,11 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from onetake import key_specs
 from onetake.cassette import Cassette
 from onetake.cli import commands
-from onetake.key import RECIPE, Keyer
-from onetake.model import Answer, Choice, ContractRef, Entry, KeySpec, Request, Response
-from onetake.scrub import SCRUB
+from onetake.key import Keyer
+from onetake.model import Answer, Choice, ContractRef, Entry, Request, Response
 from onetake.stores.directory import DirectoryStore
 
 URL = "https://api.openai.com/v1/chat/completions"
@@ -44,7 +44,7 @@ def make_entry():
             "dialect": "openai-chat/1",
             "answer": answer or Answer((Choice(said, finish="stop"),)),
             "key": Keyer().key(request),
-            "key_spec": KeySpec(RECIPE, SCRUB),
+            "key_spec": key_specs.current({}),
         }
         return Entry(request=request, response=response, ordinal=ordinal, **(known | fields))
 

@@ -42,6 +42,7 @@ def test_without_misses_there_is_nothing_to_adopt(run, project):
     assert json.loads(run("adopt", "--json")[1]) == {
         "groups": [],
         "unexplained": [],
+        "left": [],
         "written": [],
         "failed": [],
         "dry_run": True,
@@ -97,7 +98,7 @@ def test_what_is_refused_is_said_with_what_mends_it_and_fails(run, missing):
     folder = missing("one", model="gpt-6")
     code, said, _ = run("adopt", "--yes")
     assert code == 1
-    assert "refused  body$.model: another model is asked" in said
+    assert 'refused  another model is asked: "gpt-5" is now "gpt-6"' in said
     assert "mend     record it again" in said
     assert len(names(folder)) == 1
     name = json.loads(run("adopt", "--json")[1])["groups"][0]["name"]
@@ -129,3 +130,10 @@ def test_only_the_named_folder_counts(run, missing, project):
     assert "1 request missed" in run("adopt", "cassettes")[1]
     code, _, said = run("adopt", "nowhere")
     assert (code, said) == (2, "onetake: nowhere: there is no such folder\n")
+
+
+def test_a_file_is_said_to_be_one(run, missing):
+    folder = missing("one", store=False)
+    path = f"cassettes/a/{names(folder)[0]}"
+    code, _, said = run("adopt", path)
+    assert (code, said) == (2, f"onetake: {path}: is a file: name its folder\n")

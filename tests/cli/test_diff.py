@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from onetake.key import RECIPE, Keyer
-from onetake.model import Answer, Choice, ContractRef, KeySpec, Response, Violation
-from onetake.scrub import SCRUB
+from onetake import key_specs
+from onetake.key import Keyer
+from onetake.model import Answer, Choice, ContractRef, Response, Violation
 from onetake.settings import KeyRules
 
 
@@ -115,7 +115,7 @@ def test_verdict_and_violations_are_compared(run, store, make_entry):
 
 def test_what_a_shared_key_rule_takes_out_is_no_difference(run, store, make_entry):
     rules = KeyRules(ignore=("$.messages[*].content",))
-    spec = KeySpec(RECIPE, SCRUB, Keyer(rules).spec())
+    spec = key_specs.current(Keyer(rules).spec())
 
     def ruled(entry):
         return replace(entry, key_spec=spec, key=Keyer(rules).key(entry.request))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from datetime import UTC, datetime
 
@@ -9,6 +10,7 @@ import pytest
 
 from onetake.cli.prune import _age, _size
 from onetake.errors import UsageError
+from onetake.project_files import digest
 from onetake.stores.naming import parse_name
 from onetake.usage import CassetteUsage, UsageRun, write_run
 
@@ -20,7 +22,9 @@ def ran(project):
     def ran(*unused, why="", used=()):
         slots = [frozenset(parse_name(path.name) for path in paths) for paths in (used, unused)]
         at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        write_run(project, UsageRun(at, why=why, cassettes={"cassettes/a": CassetteUsage(*slots)}))
+        write_run(
+            project, UsageRun(at, files=digest(project), why=why, cassettes={"cassettes/a": CassetteUsage(*slots)})
+        )
 
     return ran
 
@@ -83,8 +87,49 @@ def test_json_names_every_file_its_reasons_and_what_stays(run, two, ran, project
     assert said["left"][0]["why"].startswith("pinned by the settings")
     assert (said["unmatched_pins"], said["limit"], said["in_trash"]) == (["none/such"], None, {"files": 0, "bytes": 0})
     assert (said["done"], said["busy"]) == (False, [])
+    (project / "onetake.toml").write_text(f'pinned = ["{parse_name(two[1].name)[0]}"]')
     done = json.loads(run("prune", "--orphans", "--yes", "--json")[1])
     assert (done["done"], [one["path"] for one in done["files"]]) == (True, [f"cassettes/a/{two[0].name}"])
+
+
+@pytest.mark.parametrize("reason", ["--orphans", "--stale"])
+def test_a_pin_that_names_no_entry_stops_it(run, two, ran, project, reason):
+    (project / "onetake.toml").write_text('pinned = ["cassettes/typo"]')
+    ran(*two)
+    assert run("prune", "--orphans")[0] == 0, "to look is no harm"
+    code, out, _ = run("prune", reason, "--yes")
+    assert (code, out.splitlines()[-1]) == (4, "nothing was touched")
+    assert "and no entry: 'cassettes/typo'" in out
+    assert (json.loads(run("prune", reason, "--yes", "--json")[1])["files"], two[0].is_file()) == ([], True)
+
+
+@pytest.mark.parametrize("place", [".onetake", ".onetake/pending/cassettes/a", "link"])
+@pytest.mark.parametrize("command", ["prune", "status", "check", "rekey", "adopt"])
+def test_what_is_no_cassette_is_no_place_to_look(run, project, two, place, command):
+    (project / ".onetake/pending/cassettes/a").mkdir(parents=True)
+    (project / "link").symlink_to(project / ".onetake", target_is_directory=True)
+    said = f"onetake: {place}: what lies under .onetake/ is part of no cassette: name the folder of one\n"
+    assert run(command, place)[::2] == (2, said)
+
+
+def test_a_full_disk_is_told_with_the_place(run, two, ran, monkeypatch):
+    ran(*two)
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    for name in ("write", "place"):
+        monkeypatch.setattr(f"onetake.stores.files.{name}", full)
+    code, _, err = run("prune", "--orphans", "--yes")
+    assert (code, err) == (5, "onetake: .onetake/trash/cassettes/a: No space left on device\n")
+    assert two[0].is_file()
+
+
+def test_a_name_forges_no_line_of_a_report(run, store, make_entry):
+    (path,) = store(make_entry("one"))
+    path.with_name(f"x\n1 entry checked: 0 errors\n-{'e' * 16}.json").write_text("{}")
+    for command in ("check", "status", "list", "prune", "rekey"):
+        assert "1 entry checked: 0 errors" not in run(command)[1].splitlines()
 
 
 def test_without_a_reason_it_shows_each_and_does_nothing(run, two, ran):

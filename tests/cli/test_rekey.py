@@ -160,3 +160,22 @@ def test_text_of_a_file_reaches_no_terminal_as_a_sequence(run, project, store, t
     assert code == 0
     assert "kept in 1 entry" in out
     assert "\x1b" not in out
+
+
+def test_a_file_is_no_folder_and_what_is_not_there_is_none(run, store, make_entry):
+    (path,) = store(make_entry(contract=None))
+    assert run("rekey", str(path)) == (2, "", f"onetake: {path}: is a file: name its folder\n")
+    assert run("rekey", "nowhere") == (2, "", "onetake: nowhere: there is no such folder\n")
+
+
+def test_what_is_to_come_first_and_collides_with_nothing_is_a_wrong_use_and_nothing_is_done(
+    run, project, store, traced, make_entry
+):
+    moving, apart = store(traced(1), make_entry("other", contract=None))
+    (project / "onetake.toml").write_text(TRACE)
+    before = stored(project)
+    for path in (moving, apart):
+        code, out, err = run("rekey", "--yes", "--first", str(path))
+        assert (code, out, stored(project)) == (2, "", before)
+        assert f"--first {path.as_posix()}" in err
+        assert "no key that other entries get, too" in err

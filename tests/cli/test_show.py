@@ -268,3 +268,15 @@ def test_json_in_the_answer_that_cannot_be_laid_out_is_shown_as_it_came(run, sto
         code, out, err = run("show", path)
         assert (code, err) == (0, "")
         assert said in out
+
+
+def test_an_adopted_answer_says_at_the_head_where_it_comes_from(run, store, make_entry):
+    entry = make_entry(contract=None)
+    said = {"from": "ab" * 32, "at": "2026-03-01T10:00:00Z", "reason": "body$.store: added false"}
+    (path,) = store(replace(entry, provenance={**entry.provenance, "adopted": said}))
+    code, out, _ = run("show", str(path))
+    lines = out.split("\n")
+    assert code == 0
+    told = "adopted   from the entry with the key abababababababab, 2026-03-01T10:00:00Z: body$.store: added false"
+    assert told in lines
+    assert lines.index(told) < next(number for number, line in enumerate(lines) if line.startswith("said"))

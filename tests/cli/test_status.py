@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from onetake.project_files import digest
 from onetake.stores.naming import parse_name
 from onetake.upkeep.advising import OCCASIONS, Advice
 from onetake.usage import CassetteUsage, UsageRun, write_run
@@ -31,7 +32,8 @@ def edited(project, store, make_entry):
     ]
     files = store(*old, *new)
     left, used = (frozenset(parse_name(path.name) for path in half) for half in (files[:2], files[2:]))
-    write_run(project, UsageRun("2026-03-01T00:00:00Z", cassettes={"cassettes/a": CassetteUsage(used, left)}))
+    cassettes = {"cassettes/a": CassetteUsage(used, left)}
+    write_run(project, UsageRun("2026-03-01T00:00:00Z", files=digest(project), cassettes=cassettes))
     return files[:2], files[2:]
 
 

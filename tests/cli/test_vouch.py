@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
@@ -70,3 +71,23 @@ def test_what_a_note_holds_is_shown_without_control_sequences(run, store, make_e
     assert "what" in run("show", second)[1]
     code, listed, _ = run("list")
     assert (code, "\x1b" in listed, listed.count("2026-03-01 10:00:00")) == (0, False, 1)
+
+
+def test_the_cassettes_are_listed_once_for_all_keys(run, entry, store, make_entry, project):
+    other = store(make_entry("other", said='"fine"'))[0]
+    keys = [json.loads(path.read_bytes())["key"][:12] for path in (entry, other)]
+    listed = []
+
+    def note(event, arguments):
+        if event == "os.scandir" and noting and str(arguments[0]).endswith("cassettes"):
+            listed.append(arguments[0])
+
+    noting = [True]
+    sys.addaudithook(note)
+    try:
+        one = run("vouch", keys[0], "--reason", "read it")[0], len(listed)
+        both = run("vouch", *keys, "--reason", "read them")[0], len(listed) - one[1]
+    finally:
+        noting.clear()
+    assert (one[0], both[0]) == (0, 0)
+    assert one[1] == both[1] > 0

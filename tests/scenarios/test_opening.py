@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from onetake.cassette import Cassette
-from onetake.key import RECIPE, Keyer
+from onetake.key import RECIPES, Keyer
 from onetake.model import Entry, KeySpec, Request, Response
 from onetake.stores.directory import DirectoryStore
 
@@ -42,7 +42,7 @@ def test_br_129_opening_reads_names_and_a_call_one_entry(tmp_path):
         store.add(keyer.key(request), 0, b"never read", "get")
     asked = Request("GET", URL.format("asked"))
     answer = Response(200, (), b"fine")
-    assert Cassette(store).add(Entry("good", asked, answer, keyer.key(asked), 0, KeySpec(RECIPE, "s1")))
+    assert Cassette(store).add(Entry("good", asked, answer, keyer.key(asked), 0, KeySpec(RECIPES[0], "s1")))
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, asked.url], cwd=tmp_path, capture_output=True, text=True, timeout=60
     )

@@ -50,7 +50,8 @@ def test_br_155_only_a_whole_green_run_lets_an_entry_go(inner, project):
     assert prune("--yes") == (0, "nothing to prune\n"), "a skipped test keeps what it may use"
     inner.write("test_it.py", SHARED.format(variants='["a"]') + "    def test_red():\n        assert 0\n")
     assert inner().ret == 1
-    assert prune("--yes") == (0, "nothing to prune\n"), "a run that failed is none"
+    code, out = prune("--yes")
+    assert (code, "files of the project have changed since" in out) == (4, True), "a run that failed is none"
     assert len(entries(inner)) == 2
     inner.write("test_it.py", SHARED.format(variants='["a"]'))
     assert inner().ret == 0
@@ -69,6 +70,9 @@ def test_br_155_a_variant_that_comes_back_keeps_its_entry(inner, project):
     inner.write("test_it.py", SHARED.format(variants='["a"]'))
     assert inner().ret == 0
     inner.write("test_it.py", SHARED.format(variants='["a", "b"]'))
+    assert prune("--yes")[0] == 4, "the test is there again"
     assert inner("-k", "b").ret == 0
+    assert prune("--yes")[0] == 4
+    inner.write("test_it.py", SHARED.format(variants='["a"]'))
     assert prune("--yes") == (0, "nothing to prune\n"), "a run since then used it"
     assert len(entries(inner)) == 2

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import signal
 import sys
+from dataclasses import replace
 
 import httpx  # noqa: F401 - imported here, so that each inner run finds the same module, patched
 import pytest
 
 import onetake.adapters.httpx  # noqa: F401 - as above
+from onetake.format import dump_entry, load_entry
 from onetake.testing.project import Project
 from onetake.testing.provider import openai_chat, openai_stream, text_reply
 
@@ -218,3 +220,27 @@ def test_br_142_reading_loses_nothing_whatever_is_left_out_now(inner, provider):
     inner.write("onetake.toml", "")
     inner().assert_outcomes(passed=1)
     assert provider.count == 8
+
+
+@pytest.mark.parametrize("by", ["the entry", "the settings"])
+def test_all_replaces_what_is_pinned_and_moves_none_of_it_to_the_trash(inner, provider, by):
+    inner.write("test_it.py", asks("x", "y", "z"))
+    inner("--record-mode=once").assert_outcomes(passed=1)
+    asked, pinned, other = (
+        next(inner.path / name for name, data in stored(inner).items() if f'"content": "{text}"'.encode() in data)
+        for text in "xyz"
+    )
+    if by == "the entry":
+        for path in (asked, pinned):
+            entry = load_entry(path.read_bytes(), lambda name: None)
+            said = {**entry.provenance, "pinned": {"reason": "golden"}}
+            path.write_bytes(dump_entry(replace(entry, provenance=said))[0])
+    else:
+        inner.write("onetake.toml", f'pinned = ["{asked.name[-21:-5]}", "cassettes/*/{pinned.name}"]\n')
+    before = asked.read_bytes(), pinned.read_bytes()
+    inner.write("test_it.py", asks("x"))
+    inner("--record-mode=all").assert_outcomes(passed=1)
+    assert pinned.read_bytes() == before[1]
+    assert asked.read_bytes() != before[0]
+    assert not other.exists()
+    assert [path.split("/")[-1] for path in inner.files(".onetake/trash")] == [other.name]

@@ -10,7 +10,7 @@ import pytest
 
 from onetake.errors import UsageError
 from onetake.model import Cut, Request, Response, header
-from onetake.scrub import SCRUB, Scrubber, scan
+from onetake.scrub import SCRUBS, Scrubber, scan
 from onetake.settings import ScrubRules
 
 KEY = "sk-" + "proj-Ab1Cd2Ef3Gh4Ij5Kl6Mn7Op8"
@@ -33,7 +33,7 @@ def say(text):
 
 
 def test_the_version_of_the_list():
-    assert SCRUB == "s1"
+    assert SCRUBS == ("s1",)
 
 
 def test_what_holds_no_secret_is_the_same_object():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from onetake.scrub import SCRUB
+from onetake.scrub import SCRUBS
 from onetake.scrub.finder import Finder
 from onetake.scrub.shapes import (
     PRIVATE_KEY,
@@ -237,4 +237,4 @@ def test_the_reference_lists_every_kind_and_every_name():
     assert sorted(map(plain, re.findall("`([^`]+)`", names))) == sorted(SECRET_NAMES)
     for name in (*STAND_INS, *RESPONSE_HEADERS, *REQUEST_HEADERS):
         assert f"`{name}`" in page
-    assert f"List version: `{SCRUB}`" in page
+    assert f"List version: `{SCRUBS[0]}`" in page

@@ -121,3 +121,18 @@ def test_links_are_told_apart_where_the_system_cannot_refuse_them(tmp_path, temp
     with pytest.raises(OSError, match="symbolic link"):
         files.read(tmp_path / "link")
     assert files.read(temp) == b"whole"
+
+
+def test_a_temporary_file_is_whole_while_it_is_there_and_gone_afterwards(tmp_path):
+    with files.temporary(tmp_path, b"whole") as temp:
+        assert temp.read_bytes() == b"whole"
+        assert temp.parent == tmp_path
+        assert files.place(temp, tmp_path / "name")
+    assert [path.name for path in tmp_path.iterdir()] == ["name"]
+    assert (tmp_path / "name").read_bytes() == b"whole"
+
+
+def test_a_temporary_file_is_gone_too_where_what_was_done_with_it_failed(tmp_path):
+    with pytest.raises(ZeroDivisionError), files.temporary(tmp_path, b"whole"):
+        1 / 0  # noqa: B018 (the error itself)
+    assert list(tmp_path.iterdir()) == []

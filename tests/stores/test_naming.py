@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onetake.errors import StoreError
-from onetake.stores.naming import entry_name, folder_name, is_side, label, parse_name, side_digest, slot
+from onetake.stores.naming import entry_name, folder_name, is_side, label, label_in, parse_name, side_digest, slot
 
 KEY = "0123456789abcdef" * 4
 DIGITS = "1234567890123456" * 4
@@ -176,3 +176,20 @@ def test_names_of_sidecars():
     assert not is_side(f"_schemas/{KEY}.yaml")
     with pytest.raises(StoreError, match="no name of a sidecar"):
         side_digest(f"_raw/{KEY}.sse\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("chat-gpt-5-0123456789abcdef.json", "chat-gpt-5"),
+        ("chat-gpt-5-0123456789abcdef-3.json", "chat-gpt-5"),
+        ("0123456789abcdef.json", ""),
+        ("0123456789abcdef-3.json", ""),
+        ("By Hand-0123456789abcdef.json", ""),
+        ("con.x-0123456789abcdef.json", ""),
+        ("../x-0123456789abcdef.json", ""),
+        ("package.json", ""),
+    ],
+)
+def test_a_decoration_is_read_in_a_name_where_we_would_give_it(name, words):
+    assert label_in(name) == words

@@ -18,6 +18,7 @@ from onetake.format import dump_entry, load_entry
 from onetake.key import Keyer
 from onetake.model import Mode, Response
 from onetake.options import Options
+from onetake.project_files import digest
 from onetake.scrub import Scrubber
 from onetake.session_run import SessionRun
 from onetake.settings import load_settings
@@ -117,7 +118,9 @@ class Folder:
         slots = [frozenset(map(parse_name, (path.name for path in paths))) for paths in (used, unused)]
         place = str(self.root / folder) if root else folder
         now = at or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        return write_run(self.root / root, UsageRun(now, why=why, cassettes={place: CassetteUsage(*slots, known)}))
+        files = digest(self.root / root)
+        cassettes = {place: CassetteUsage(*slots, known)}
+        return write_run(self.root / root, UsageRun(now, files=files, why=why, cassettes=cassettes))
 
     @staticmethod
     def edit(path: Path, old: str, new: str) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 from threading import Thread
 
 import pytest
 
+from onetake.errors import FormatError
 from onetake.format import load_entry
+from onetake.upkeep import amending
 from onetake.upkeep.amending import amend
 from onetake.writing import SecretLeftError
 
@@ -75,3 +79,22 @@ def test_a_file_whose_name_says_another_key_is_left_alone(path):
     before = own.read_bytes()
     assert not amend(own, load(own), lambda provenance: {**provenance, "note": 1})
     assert own.read_bytes() == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a timer that sends signals")
+def test_looking_through_an_entry_is_given_up_after_a_while(folder, monkeypatch):
+    (path,) = folder.record()
+    entry, before = folder.load(path), path.read_bytes()
+
+    def endless(provenance):
+        while True:
+            pass
+
+    monkeypatch.setattr(amending, "SECONDS", 0.2)
+    timer = signal.setitimer(signal.ITIMER_REAL, 0)
+    try:
+        with pytest.raises(FormatError, match=r"cannot be looked through: it took more than 0\.2 seconds"):
+            amend(path, entry, endless)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, *timer)
+    assert path.read_bytes() == before

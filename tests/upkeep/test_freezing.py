@@ -163,8 +163,13 @@ def test_two_types_are_not_frozen_to_one_file(tmp_path, two):
 
 
 def test_two_contracts_of_one_type_may_share_a_file(tmp_path):
-    two = [ContractSettings(name, "m:T", frozen="x.json") for name in "ab"]
-    check_apart(two, tmp_path)
+    first, second = (ContractSettings(name, "m:T", frozen="x.json") for name in "ab")
+    check_apart([first, second], tmp_path)
+    made = Contract({"type": "string"}, name="typed")
+    assert write_frozen(read_frozen(first, tmp_path), schema_bytes(made, first))
+    found = read_frozen(second, tmp_path)
+    assert (found.path, found.why) == (tmp_path / "x.json", "")
+    assert not write_frozen(found, schema_bytes(made, second))
 
 
 def test_a_secret_among_the_defaults_of_a_type_is_not_written(tmp_path):

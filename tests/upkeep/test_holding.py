@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from onetake.cassette_files import list_folders
-from onetake.upkeep.holding import begins_as_entry, holding_of
+from onetake.upkeep.holding import begins_as_entry, digests_in, holding_of
 
 
 def held(root):
@@ -53,3 +53,11 @@ def test_the_line_of_a_field_and_of_a_damage(folder):
     path.write_bytes(b'{"onetake": 1,\n"verdict": "good",\n"verdict"')
     (torn,) = next(iter(held(folder.root))).read()
     assert (torn.entry, torn.broken_line) == (None, 3)
+
+
+def test_a_digest_is_found_however_its_digits_are_spelled():
+    digest = "0a" * 32
+    spelled = digest.replace("0", "\\u0030").replace("a", "\\u0061", 3)
+    for text in (digest, spelled, f"\\\\n{spelled}"):
+        assert digests_in(f'{{"schema": "{text}"}}'.encode()) == {digest}
+    assert digests_in(b"\\u0030" + b"b" * 59) == set(), "what is no JSON spells nothing"

@@ -7,7 +7,7 @@ import pytest
 from onetake.key import Keyer
 from onetake.settings import key_rules
 from onetake.upkeep.findings import Code
-from onetake.upkeep.rekeying import rekey
+from onetake.upkeep.rekey.rekeying import rekey
 
 TRACE = '[key]\nignore = ["$.trace"]\n'
 

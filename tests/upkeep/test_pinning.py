@@ -1,4 +1,4 @@
-"""Which entries are pinned: by a path, by a key, or by a word in the entry."""
+"""A pin is one word in the entry, and goes again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from onetake.upkeep.pinning import Pins, pin, unpin
+from onetake.pins import Pins
+from onetake.upkeep.pinning import pin, unpin
 from onetake.writing import SecretLeftError
 
 FOLDER = "cassettes/test_a/test_b[x]"
@@ -16,40 +17,6 @@ FOLDER = "cassettes/test_a/test_b[x]"
 def path(folder):
     """The file of one entry."""
     return folder.record(folder=FOLDER)[0]
-
-
-@pytest.mark.parametrize(
-    "word",
-    [
-        "cassettes",
-        "cassettes/",
-        "./cassettes/test_a",
-        "cassettes\\test_a",
-        FOLDER,
-        f"{FOLDER}/*",
-        "*/test_b?x?/*",
-        "cassettes/**",
-        "*.json",
-    ],
-)
-def test_a_path_pins_what_it_names_and_all_below(folder, path, word):
-    pins = Pins(folder.root, ["nothing/*", word])
-    assert pins.why(path, None) == f"pinned by the settings: {word!r}"
-    assert pins.unmatched == ["nothing/*"]
-
-
-@pytest.mark.parametrize("word", ["cassette", "test_a", "cassettes/test_a/test_b", "cassettes/test_a/test_bx", "*.jso"])
-def test_what_names_something_else_pins_nothing(folder, path, word):
-    pins = Pins(folder.root, [word])
-    assert (pins.why(path, folder.load(path)), pins.unmatched) == ("", [word])
-
-
-def test_a_key_pins_by_its_first_digits(folder, path):
-    entry = folder.load(path)
-    assert Pins(folder.root, [entry.key[:8]]).why(path, entry) == f"pinned by the settings: {entry.key[:8]!r}"
-    assert Pins(folder.root, [entry.key]).why(path, entry)
-    for word in (entry.key[:7], entry.key[1:9], entry.key[:8].upper() if not entry.key[:8].isdigit() else "x"):
-        assert Pins(folder.root, [word]).why(path, entry) == ""
 
 
 def test_a_pin_changes_one_word_of_the_entry(folder, path):
@@ -99,11 +66,3 @@ def test_a_secret_in_the_reason_is_not_written(folder, path):
     with pytest.raises(SecretLeftError):
         pin(path, folder.load(path), "sk-proj-" + "aB3dE5fG7hJ9kL1m" * 3)
     assert path.read_bytes() == before
-
-
-@pytest.mark.parametrize("said", ["yes", 1, {"reason": "\x1b[31m"}, {"reason": ["x"]}, {}])
-def test_whatever_a_hand_wrote_pins(folder, path, said):
-    folder.rewrite(path, pinned=said)
-    why = Pins(folder.root, []).why(path, folder.load(path))
-    assert why.startswith("pinned")
-    assert "\x1b" not in why

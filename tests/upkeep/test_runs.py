@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 
 import pytest
 
+from onetake.project_files import digest
 from onetake.upkeep.runs import Runs
 from onetake.usage import CassetteUsage, UsageRun, write_run
 
 A, B, C = (("a" * 16, 0), ("b" * 16, 0), ("c" * 16, 3))
-AT = "2026-11-30T10:00:00Z"
+AT = "2020-11-30T10:00:00Z"
 
 
-def run_of(place="tape", used=(), unused=(), *, why="", known=True, at=AT, commit=""):
-    return UsageRun(
-        at, commit, why=why, cassettes={place: CassetteUsage(frozenset(used), frozenset(unused), known=known)}
-    )
+NO_FILES = sha256(b"").hexdigest()
+
+
+def run_of(place="tape", used=(), unused=(), *, why="", known=True, at=AT, commit="", files=NO_FILES):
+    cassettes = {place: CassetteUsage(frozenset(used), frozenset(unused), known=known)}
+    return UsageRun(at, commit, files, why, cassettes)
 
 
 def test_the_newest_whole_run_proves_what_it_left(tmp_path):
-    write_run(tmp_path, run_of(used=[A], unused=[A, B, C], at="2026-11-29T10:00:00Z"))
+    write_run(tmp_path, run_of(used=[A], unused=[A, B, C], at="2020-11-29T10:00:00Z"))
     write_run(tmp_path, run_of(used=[A], unused=[B, C]))
     runs = Runs(tmp_path)
     assert (runs.why, runs.at) == ("", AT)
@@ -65,7 +70,7 @@ def test_a_later_ledger_that_cannot_be_read_may_tell_of_a_use(tmp_path, data):
     later = write_run(tmp_path, run_of(why="not all tests passed"))
     later.write_bytes(data)
     runs = Runs(tmp_path)
-    assert runs.why.startswith(f".onetake/usage/{later.name} cannot be read: remove it")
+    assert runs.why.startswith(f".onetake/usage/{later.name} cannot be read, or is dated in the future: remove it")
     assert not runs.is_known(tmp_path / "tape")
 
 
@@ -86,10 +91,10 @@ def test_a_folder_is_found_by_any_of_its_paths(tmp_path):
 @pytest.mark.parametrize(
     ("provenance", "is_left"),
     [
-        ({"recorded_at": "2026-11-30T09:59:59Z"}, True),
-        ({"recorded_at": "2026-11-30T10:00:01Z"}, False),
-        ({"recorded_at": "2026-11-30T12:30:00+03:00"}, True),
-        ({"recorded_at": "2026-01-01T00:00:00Z", "adopted": {"at": "2026-12-01T00:00:00Z"}}, False),
+        ({"recorded_at": "2020-11-30T09:59:59Z"}, True),
+        ({"recorded_at": "2020-11-30T10:00:01Z"}, False),
+        ({"recorded_at": "2020-11-30T12:30:00+03:00"}, True),
+        ({"recorded_at": "2020-01-01T00:00:00Z", "adopted": {"at": "2020-12-01T00:00:00Z"}}, False),
         ({"recorded_at": "once"}, False),
         ({}, False),
     ],
@@ -118,22 +123,86 @@ def git(folder, *words):
     return subprocess.run(["git", *own, *words], cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def test_br_155_a_run_of_another_branch_says_nothing_of_this_one(tmp_path):
+@pytest.fixture
+def tests_in_git(tmp_path):
+    """A repository with tests, of which a run is on record."""
     git(tmp_path, "init", "-q", "-b", "main")
-    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "one")
-    git(tmp_path, "checkout", "-q", "-b", "feature")
-    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "two")
-    write_run(tmp_path, run_of(unused=[A], commit=git(tmp_path, "rev-parse", "HEAD")))
-    assert Runs(tmp_path).unused(tmp_path / "tape") == {A}
-    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "three")
-    assert Runs(tmp_path).unused(tmp_path / "tape") == {A}, "what was committed since is what was tried"
-    git(tmp_path, "checkout", "-q", "main")
-    runs = Runs(tmp_path)
-    assert runs.unused(tmp_path / "tape") == frozenset()
-    assert "which HEAD does not hold: run all tests" in runs.why
+    (tmp_path / ".gitignore").write_text(".onetake\n")
+    (tmp_path / "test_a.py").write_text("b\nc\n")
+    commit(tmp_path)
+    return tmp_path
 
 
-def test_a_commit_that_is_none_is_not_given_to_git(tmp_path):
-    write_run(tmp_path, run_of(unused=[A], commit="--help\x1b[2J"))
-    assert "which HEAD does not hold" in Runs(tmp_path).why
-    assert "\x1b" not in Runs(tmp_path).why
+def commit(folder):
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "more", "--allow-empty")
+
+
+def ran(folder):
+    head = git(folder, "rev-parse", "HEAD")
+    return write_run(folder, run_of(unused=[A], commit=head, files=digest(folder)))
+
+
+def test_br_155_a_run_of_another_branch_says_nothing_of_this_one(tests_in_git):
+    root = tests_in_git
+    git(root, "checkout", "-q", "-b", "feature")
+    (root / "test_a.py").write_text("b\n")
+    commit(root)
+    ran(root)
+    assert Runs(root).unused(root / "tape") == {A}
+    git(root, "checkout", "-q", "main")
+    runs = Runs(root)
+    assert runs.unused(root / "tape") == frozenset()
+    head = git(root, "rev-parse", "feature")
+    said = "files of the project have changed since the newest run of all tests of commit"
+    assert runs.why == f"{said} {head[:12]}: run all tests, without selecting any"
+
+
+def test_br_155_what_brings_a_test_back_takes_the_proof_with_it(tests_in_git):
+    root = tests_in_git
+    (root / "test_a.py").write_text("b\n")
+    commit(root)
+    ran(root)
+    git(root, "revert", "--no-edit", "HEAD")
+    assert Runs(root).unused(root / "tape") == frozenset(), "HEAD holds the commit of the run, and the test again"
+
+
+def test_a_run_of_files_that_are_committed_later_counts(tests_in_git):
+    root = tests_in_git
+    (root / "test_a.py").write_text("b\n")
+    (root / "test_new.py").write_text("d\n")
+    ran(root)
+    assert Runs(root).unused(root / "tape") == {A}
+    commit(root)
+    (root / "tape").mkdir()
+    (root / "tape" / f"chat-{'b' * 16}.json").write_text("{}")
+    commit(root)
+    assert Runs(root).unused(root / "tape") == {A}, "what is stored is no test"
+    (root / "test_new.py").write_text("d\ne\n")
+    assert Runs(root).unused(root / "tape") == frozenset()
+    (root / "test_new.py").write_text("d\n")
+    assert Runs(root).unused(root / "tape") == {A}
+    (root / "test_newer.py").write_text("e\n")
+    assert Runs(root).unused(root / "tape") == frozenset(), "though nobody tracks it yet"
+
+
+def test_a_run_of_files_that_nobody_knows_is_none(tmp_path):
+    write_run(tmp_path, run_of(unused=[A], files="", commit="--help\x1b[2J"))
+    why = Runs(tmp_path).why
+    assert why.startswith("nobody knows which files the newest run of all tests of commit --help was of")
+    assert Runs(tmp_path).unused(tmp_path / "tape") == frozenset()
+
+
+def test_a_run_that_is_dated_in_the_future_proves_nothing_and_hides_none(tmp_path):
+    later = datetime.now(UTC) + timedelta(days=3650)
+    for name, at in (
+        (later.strftime("%Y%m%dT%H%M%S.%fZ-aaaaaaaa.json"), AT),
+        ("", later.strftime("%Y-%m-%dT%H:%M:%SZ")),
+    ):
+        wrong = write_run(tmp_path, run_of(unused=[A], at=at))
+        wrong = wrong.rename(wrong.with_name(name)) if name else wrong
+        true = write_run(tmp_path, run_of(used=[A])) if name else None
+        assert f"{wrong.name} cannot be read, or is dated in the future" in Runs(tmp_path).why
+        assert Runs(tmp_path).unused(tmp_path / "tape") == frozenset()
+        wrong.unlink()
+        assert true is None or Runs(tmp_path).used(tmp_path / "tape") == {A}

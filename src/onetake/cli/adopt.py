@@ -8,13 +8,13 @@ from typing import Any
 import click
 
 from onetake.cli import output
-from onetake.cli.entries import as_path, settings_root
+from onetake.cli.entries import folder_to_search
 from onetake.cli.exits import Exit
 from onetake.errors import UsageError
 from onetake.printable import counted
-from onetake.upkeep.adopting import Written, plan
-from onetake.upkeep.adopting import adopt as adopt_group
-from onetake.upkeep.adoptions import Group, Plan, Unexplained
+from onetake.upkeep.adopt.adopting import Group, Plan, Unexplained, Written
+from onetake.upkeep.adopt.adopting import adopt as adopt_group
+from onetake.upkeep.adopt.planning import plan
 
 _TESTS = 5
 _MISSES = 10
@@ -36,9 +36,7 @@ def adopt(
     cassettes in PATH and below count; those of the whole project where it is left out. Each difference is shown, with
     what it explains. Nothing is asked of a provider, and no entry is replaced. Exit code 1 where a miss is left.
     """
-    start = as_path(path) if path is not None else settings_root()
-    if not start.is_dir():
-        raise UsageError(f"{path}: there is no such folder")
+    start = folder_to_search(path)
     found = plan(start)
     chosen = _chosen(found, only)
     done: list[Written] = []
@@ -70,6 +68,7 @@ def _document(found: Plan, done: Sequence[Written], *, wrote: bool) -> dict[str,
     return {
         "groups": [_group_data(group) for group in found.groups],
         "unexplained": [_unexplained_data(one) for one in found.unexplained],
+        "left": [{"path": output.shown_path(path), "why": why} for path, why in found.left],
         "written": [output.shown_path(one.path) for one in done if not one.why],
         "failed": [{"path": output.shown_path(one.path), "why": one.why} for one in done if one.why],
         "dry_run": not wrote,
@@ -121,17 +120,18 @@ def _print(found: Plan, chosen: Sequence[Group], done: Sequence[Written], *, wro
         output.say()
     if len(found.unexplained) > _MISSES:
         output.say(f"and {len(found.unexplained) - _MISSES} more that are not explained")
+    for path, why in found.left:
+        output.say(f"{output.shown_path(path)}: left out: {why}; `onetake check` says more")
     for failure in filter(_failed, done):
         output.say(f"{output.shown_path(failure.path)}: not written: {failure.why}")
     if not found.groups and not found.unexplained:
         output.say("nothing to adopt: what the last runs asked for is stored, or nothing was missed")
     elif wrote:
-        output.say(
-            f"{_entries(sum(not one.why for one in done))} written; the old ones stay, for `onetake prune --superseded`"
-        )
+        written = output.entries(sum(not one.why for one in done))
+        output.say(f"{written} written; the old ones stay, for `onetake prune --superseded`")
     elif chosen:
         number = sum(len(group.adoptions) for group in chosen)
-        output.say(f"{_entries(number)} would be written: `onetake adopt --yes` does it")
+        output.say(f"{output.entries(number)} would be written: `onetake adopt --yes` does it")
 
 
 def _print_group(group: Group) -> None:
@@ -152,7 +152,3 @@ def _print_group(group: Group) -> None:
         ]
     )
     output.say()
-
-
-def _entries(number: int) -> str:
-    return f"{number:,} entr{'y' if number == 1 else 'ies'}"

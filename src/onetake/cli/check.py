@@ -10,6 +10,7 @@ import click
 from onetake.cli import output
 from onetake.cli.entries import folder_to_search
 from onetake.cli.exits import Exit
+from onetake.printable import counted
 from onetake.upkeep.checking import Report
 from onetake.upkeep.checking import check as check_entries
 from onetake.upkeep.findings import Finding, count, fails
@@ -59,14 +60,9 @@ def _print(report: Report) -> None:
             output.say(_indented(f"mend: {one.mend}", "    "))
         output.say()
     counts = count(report.findings)
-    said = ", ".join(_number(number, name) for name, number in counts.items() if name != "info" or number)
-    output.say(f"{_number(report.entries, 'entry')} checked: {said}")
+    said = ", ".join(counted(number, name) for name, number in counts.items() if name != "info" or number)
+    output.say(f"{output.entries(report.entries)} checked: {said}")
 
 
 def _indented(text: str, by: str) -> str:
     return "\n".join(by + line for line in text.split("\n"))
-
-
-def _number(number: int, what: str) -> str:
-    several = {"entry": "entries", "info": "infos"}.get(what, f"{what}s")
-    return f"{number} {what if number == 1 else several}"

@@ -15,7 +15,7 @@ from onetake.contract import Contract, names_type
 from onetake.errors import UsageError
 from onetake.settings import ContractSettings
 from onetake.settings_values import nearest
-from onetake.upkeep.freezing import FOREIGN, Frozen, check_apart, check_own, schema_bytes, write_frozen
+from onetake.upkeep.freezing import FOREIGN, Frozen, check_apart, check_own, read_frozen, schema_bytes, write_frozen
 from onetake.upkeep.projects import Project, Projects
 
 
@@ -110,9 +110,7 @@ def _types(project: Project, names: Sequence[str]) -> list[ContractSettings]:
 
 def _made(project: Project, declared: ContractSettings, *, checking: bool) -> tuple[Frozen, Contract, bytes]:
     """Import a type: the file it is frozen to, the contract, and what the file shall hold; nothing is written yet."""
-    frozen, contract = project.frozen(declared), project.contract(declared)
-    assert frozen is not None
-    assert contract is not None
+    frozen, contract = read_frozen(declared, project.settings.root), project.imported(declared)
     if not checking:
         check_own(frozen)
     return frozen, contract, schema_bytes(contract, declared)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from onetake.errors import FormatError, UsageError
 from onetake.format import load_entry
 from onetake.key import Keyer
 from onetake.model import Entry
+from onetake.upkeep.limits import SECONDS, TookTooLongError, at_most
 
 _MOST = 200
 """Differences of one part that are listed."""
@@ -61,12 +63,13 @@ def _compare(a: Entry, b: Entry) -> dict[str, list[Difference]]:
 
 
 def _requests(a: Entry, b: Entry) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return both requests under the key rules that they share; whole where their rules are not the same."""
-    if _rules(a) != _rules(b):
-        whole = Keyer()
-        return whole.parts(a.request), whole.parts(b.request)
-    (keyer, days), (other, other_days) = (Keyer.from_spec(entry.key_spec.rules) for entry in (a, b))
-    return keyer.parts(a.request, days), other.parts(b.request, other_days)
+    """Return both requests under the key rules that they share; whole where these are not the same, or do not end."""
+    if _rules(a) == _rules(b):
+        (keyer, days), (other, other_days) = (Keyer.from_spec(entry.key_spec.rules) for entry in (a, b))
+        with suppress(TookTooLongError), at_most(SECONDS):
+            return keyer.parts(a.request, days), other.parts(b.request, other_days)
+    whole = Keyer()
+    return whole.parts(a.request), whole.parts(b.request)
 
 
 def _rules(entry: Entry) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 
 from onetake.cassette import Damaged
@@ -11,6 +13,7 @@ from onetake.cli.output import shown_path
 from onetake.errors import FormatError, UsageError
 from onetake.model import Entry
 from onetake.settings import load_settings
+from onetake.stores.naming import Slot
 
 _KEY = re.compile(r"([0-9a-f]{8,64})(?:-(0|[1-9][0-9]{0,8}))?")
 _CANDIDATES = 8
@@ -31,25 +34,49 @@ def folder_to_search(word: str | None) -> Path:
     """Return the folder in which a command looks for entries: the one that a user wrote, else the settings'.
 
     Raises:
-        UsageError: It is none.
+        UsageError: It is none, or lies under `.onetake/`: what is there is part of no cassette.
     """
     if word is None:
         return settings_root()
     path = as_path(word)
     if not path.is_dir():
         raise UsageError(f"{word}: {'is a file: name its folder' if path.is_file() else 'there is no such folder'}")
+    if ".onetake" in (*path.absolute().parts, *path.resolve().parts):
+        raise UsageError(f"{word}: what lies under .onetake/ is part of no cassette: name the folder of one")
     return path
 
 
 def find_entry(word: str) -> Path:
-    """Find the file of an entry.
+    """Find the file of an entry; see `find_entries`."""
+    return find_entries([word])[0]
+
+
+def find_entries(words: Iterable[str]) -> list[Path]:
+    """Find the files of entries; the cassettes are listed once for all of them.
 
     Args:
-        word: A path, or 8 or more hex digits of a key, with `-<ordinal>` behind them where that is needed.
+        words: Each a path, or 8 or more hex digits of a key, with `-<ordinal>` behind them where that is needed.
 
     Raises:
         UsageError: There is no such file, or none or several entries below the settings' folder have such a key.
     """
+    stored = _Stored()
+    return [_found(word, stored) for word in words]
+
+
+class _Stored:
+    """All entries below the settings' folder, listed when they are first asked for."""
+
+    @cached_property
+    def root(self) -> Path:
+        return settings_root()
+
+    @cached_property
+    def files(self) -> list[tuple[Slot, Path]]:
+        return [file for cassette in find_cassettes(self.root) for file in cassette.files]
+
+
+def _found(word: str, stored: _Stored) -> Path:
     path = as_path(word)
     if path.is_file() or path.is_symlink():
         return path
@@ -58,7 +85,7 @@ def find_entry(word: str) -> Path:
     key = _KEY.fullmatch(word.lower())
     if key is None:
         raise UsageError(f"no entry {word}: there is no such file, and it is no key (8 or more hex digits)")
-    return _find_key(word, key[1], key[2])
+    return _find_key(word, key[1], key[2], stored)
 
 
 def load(path: Path) -> Entry:
@@ -73,16 +100,14 @@ def load(path: Path) -> Entry:
     return found
 
 
-def _find_key(word: str, digits: str, ordinal: str | None) -> Path:
-    root = settings_root()
+def _find_key(word: str, digits: str, ordinal: str | None, stored: _Stored) -> Path:
     found = [
         path
-        for cassette in find_cassettes(root)
-        for (hex16, number), path in cassette.files
+        for (hex16, number), path in stored.files
         if hex16.startswith(digits[:16]) and (ordinal is None or number == int(ordinal)) and _has_key(path, digits)
     ]
     if not found:
-        raise UsageError(f"no entry below {shown_path(root)} has a key that begins with {word}")
+        raise UsageError(f"no entry below {shown_path(stored.root)} has a key that begins with {word}")
     if len(found) > 1:
         names = ", ".join(map(shown_path, found[:_CANDIDATES]))
         more = f" and {len(found) - _CANDIDATES} more" if len(found) > _CANDIDATES else ""

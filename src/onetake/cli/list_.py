@@ -68,10 +68,15 @@ def _row(path: Path, entry: Entry) -> dict[str, Any]:
         "unjudged": entry.unjudged,
         "dialect": entry.dialect,
         "operation": dialect.operation if dialect else request.method.lower(),
-        **{name: origin.get(name) for name in ("model_asked", "model_served", "recorded_at", "commit", "test")},
+        **{name: _text(origin.get(name)) for name in ("model_asked", "model_served", "recorded_at", "commit", "test")},
         "vouched": vouched.get("at") if isinstance(vouched := origin.get("vouched"), dict) else None,
         "size": path.stat().st_size,
     }
+
+
+def _text(said: Any) -> str | None:
+    """Return what a field of the provenance says; a file may hold anything there."""
+    return said if isinstance(said, str) else None
 
 
 def _print(cassette: dict[str, Any]) -> None:
@@ -126,5 +131,5 @@ def _print_counts(found: list[dict[str, Any]], start: Path) -> None:
 
 def _count(cassette: dict[str, Any]) -> str:
     entries, unreadable = len(cassette["entries"]), len(cassette["unreadable"])
-    said = f"{entries} {'entry' if entries == 1 else 'entries'}"
+    said = output.entries(entries)
     return said + (f", {unreadable} unreadable" if unreadable else "")

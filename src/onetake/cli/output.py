@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from onetake.printable import block, one_line
+from onetake.printable import block, one_line, spelled
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -104,9 +104,14 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         _rich_table(heads, cells)
 
 
+def entries(number: int) -> str:
+    """Write a number of entries: `1 entry`, `2,000 entries`."""
+    return f"{number:,} {'entry' if number == 1 else 'entries'}"
+
+
 def shown_path(path: Path) -> str:
-    """Return a path as it is told: from the current folder where it lies below, with forward slashes."""
-    return told(path.absolute(), Path.cwd())
+    """Return a path as it is told, on one line: from the current folder where it lies below, with forward slashes."""
+    return spelled(told(path.absolute(), Path.cwd()))
 
 
 def told(path: PurePath, here: PurePath) -> str:

@@ -9,14 +9,14 @@ from typing import Any
 import click
 
 from onetake.cli import output
-from onetake.cli.entries import find_entry, load
+from onetake.cli.entries import find_entries, load
 from onetake.cli.exits import Exit
 from onetake.errors import UsageError
 from onetake.model import Entry
-from onetake.printable import block
+from onetake.pins import Pins
 from onetake.scrub import Scrubber
 from onetake.settings import load_settings
-from onetake.upkeep.pinning import Pins
+from onetake.upkeep.noted import reason_of
 from onetake.upkeep.pinning import pin as pin_entry
 from onetake.upkeep.pinning import unpin as unpin_entry
 from onetake.writing import SecretLeftError
@@ -36,7 +36,7 @@ def pin(context: click.Context, entries: tuple[str, ...], reason: str, remove: b
     """
     if remove and reason:
         raise UsageError("--remove takes a pin away, and goes without --reason")
-    paths = {path.absolute(): path for path in map(find_entry, entries)}
+    paths = {path.absolute(): path for path in find_entries(entries)}
     loaded = [(path, load(path)) for path in paths.values()]
     found = [_changed(path, entry, reason, remove=remove) for path, entry in loaded]
     if as_json:
@@ -44,14 +44,15 @@ def pin(context: click.Context, entries: tuple[str, ...], reason: str, remove: b
     else:
         for one in found:
             output.say(f"{'pinned' if one['pinned'] else 'not pinned'}: {one['path']}")
-            output.say(f"  {one['why']}") if one["why"] else None
+            if one["why"]:
+                output.say(f"  {one['why']}")
     context.exit(Exit.FINDINGS if any(one["why"] for one in found) else Exit.OK)
 
 
 def _changed(path: Path, entry: Entry, reason: str, *, remove: bool) -> dict[str, Any]:
     """Pin an entry or take its pin away; returns what is so now, and why it is not as it was asked for."""
     settings = load_settings(path.absolute())
-    said = Scrubber(settings.scrub).begin().text(block(reason).strip())
+    said = reason_of(reason, Scrubber(settings.scrub))
     by_settings = Pins(settings.root, settings.pinned).why(path, replace(entry, provenance={})) if remove else ""
     try:
         done = unpin_entry(path, entry) if remove else pin_entry(path, entry, said)

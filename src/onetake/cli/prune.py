@@ -15,11 +15,11 @@ from onetake.cli.entries import folder_to_search
 from onetake.cli.exits import Exit
 from onetake.errors import UsageError
 from onetake.printable import counted
-from onetake.upkeep.pruning import Plan, Wanted
-from onetake.upkeep.pruning import plan as plan_of
-from onetake.upkeep.reasons import BY_RUNS, Left, Reason
-from onetake.upkeep.removing import Done
-from onetake.upkeep.removing import prune as prune_by
+from onetake.upkeep.prune.planning import Plan, Wanted
+from onetake.upkeep.prune.planning import plan as plan_of
+from onetake.upkeep.prune.prunable import BY_RUNS, Left, Reason
+from onetake.upkeep.prune.removing import Done
+from onetake.upkeep.prune.removing import prune as prune_by
 
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 _AGE = re.compile(r"([0-9]{1,5})([hdw])")
@@ -62,7 +62,8 @@ def prune(
 
     They are looked for in PATH and below; in the settings' folder where PATH is left out. Without --yes it says what
     would be done, and does nothing; without a reason, what could be done for each. What is pinned or shared stays. Exit
-    code 4 where the runs on record cannot tell what is unused, or where --max-bytes is not reached.
+    code 4 where the runs on record cannot tell what is unused, where a word of the setting `pinned` names no entry, or
+    where --max-bytes is not reached.
     """
     wanted = _wanted(flags, older_than, max_bytes, empty=empty)
     shows_all = not wanted.reasons and wanted.most is None
@@ -72,7 +73,8 @@ def prune(
     if shows_all:
         wanted = Wanted(frozenset(Reason) - {Reason.OLD, Reason.TRASH})
     plan = plan_of(start, wanted, importing=importing)
-    refused = bool(plan.unproved) and bool(wanted.reasons & BY_RUNS) and not shows_all
+    unproved = bool(plan.unproved) and bool(wanted.reasons & BY_RUNS) and not shows_all
+    refused = unproved or (yes and bool(plan.pins))
     done = prune_by(plan) if yes and not refused else None
     if as_json:
         output.print_json(_data(plan, done, wanted, refused=refused))
@@ -151,6 +153,7 @@ def _print(plan: Plan, done: Done | None, wanted: Wanted, *, refused: bool, show
     for root, why in sorted(plan.unproved.items()) if by_runs else ():
         output.say(f"which entries are unused cannot be told in {output.shown_path(root)}: {why}")
     if refused:
+        _print_pins(plan)
         output.say("nothing was touched")
         return
     for root, why in sorted(done.busy.items()) if done else ():
@@ -159,8 +162,7 @@ def _print(plan: Plan, done: Done | None, wanted: Wanted, *, refused: bool, show
     for reason in Reason:
         _print_reason(reason, [row for row in rows if next(iter(row["reasons"])) == reason.value])
     _print_left(_left(plan, done))
-    for root, words in sorted(plan.pins.items()):
-        output.say(f"pinned in the settings of {output.shown_path(root)}, and no entry: {', '.join(map(repr, words))}")
+    _print_pins(plan)
     _print_total(plan, rows, wanted, done=done is not None, shows_all=shows_all)
 
 
@@ -171,6 +173,12 @@ def _print_reason(reason: Reason, rows: list[dict[str, Any]]) -> None:
     cells = [(row["path"], _bytes(row["size"]), _why(row["reasons"])) for row in rows[:_MOST]]
     output.table(("file", "size", "why"), cells)
     output.say(f"and {len(rows) - _MOST:,} more: --json names all" if len(rows) > _MOST else "")
+
+
+def _print_pins(plan: Plan) -> None:
+    for root, words in sorted(plan.pins.items()):
+        where, which = output.shown_path(root), ", ".join(map(repr, words))
+        output.say(f"pinned in the settings of {where}, and no entry: {which}; --yes needs such words mended first")
 
 
 def _why(reasons: Mapping[str, str]) -> str:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onetake.cli import output
-from onetake.cli.entries import as_path, find_entry, settings_root
+from onetake.cli.entries import find_entries, folder_to_search
 from onetake.cli.exits import Exit
 from onetake.errors import UsageError
 from onetake.settings import KeyRules, key_rules
 from onetake.settings_files import parse_toml
 
 if TYPE_CHECKING:
-    from onetake.upkeep.rekeying_found import Move, Rekeying
+    from onetake.upkeep.rekey.found import Move, Rekeying
 
 _MOST = 20
 """Entries of one cassette that are listed."""
@@ -46,14 +46,11 @@ def rekey(
     They are looked for in PATH and below; in the settings' folder where PATH is left out. Without --yes it says what
     would be done, and does nothing. A key rule is written as in the settings: --drop 'ignore = ["$.user"]'.
     """
-    from onetake.upkeep.rekeying import rekey as rekey_entries
-    from onetake.upkeep.rekeying_found import Choices
+    from onetake.upkeep.rekey.found import Choices
+    from onetake.upkeep.rekey.rekeying import rekey as rekey_entries
 
-    start = as_path(path) if path is not None else settings_root()
-    if not start.is_dir():
-        what = "is a file: name its folder" if start.is_file() else "there is no such folder"
-        raise UsageError(f"{path}: {what}")
-    chosen = tuple(find_entry(word).resolve() for word in first)
+    start = folder_to_search(path)
+    chosen = tuple(found.resolve() for found in find_entries(first))
     choices = Choices(_rules("--add", added), _rules("--drop", dropped), chosen)
     found = rekey_entries(start, choices, writes=yes)
     if as_json:
@@ -106,7 +103,7 @@ def _data(found: Rekeying, *, done: bool) -> dict[str, Any]:
 def _print(found: Rekeying, *, done: bool) -> None:
     for folder, moves in groupby(found.moves, lambda one: one.path.parent):
         listed = list(moves)
-        output.title(f"{output.shown_path(folder)}  ({_number(len(listed))})")
+        output.title(f"{output.shown_path(folder)}  ({output.entries(len(listed))})")
         for one in listed[:_MOST]:
             output.say(f"  {_told(one)}")
         if len(listed) > _MOST:
@@ -140,10 +137,12 @@ def _print_notes(found: Rekeying) -> None:
 
     for rules, number in sorted(found.kept.items()):
         lines = rules.split("\n")
-        output.say(f"kept in {_number(number)}, as a marker or call may hold it: {'; '.join(lines)}")
+        output.say(f"kept in {output.entries(number)}, as a marker or call may hold it: {'; '.join(lines)}")
         output.say(f"  if nothing holds it any more: {' '.join(f'--drop {quoted(line)}' for line in lines)}")
     for name, number in sorted(found.headers.items()):
-        output.say(f"the header {name} counts now, and {_number(number)} may lack it: record again what sends it")
+        output.say(
+            f"the header {name} counts now, and {output.entries(number)} may lack it: record again what sends it"
+        )
 
 
 def _summary(found: Rekeying, *, done: bool) -> str:
@@ -151,12 +150,8 @@ def _summary(found: Rekeying, *, done: bool) -> str:
     scrubbed = sum(bool(one.spans) for one in found.moves)
     stay = sum(len(one.paths) for one in found.collisions) + len(found.left)
     if not (found.moves or stay):
-        return f"{_number(found.entries)}: all have their keys of today"
-    told = f"{rekeyed} of {_number(found.entries)} {'re-keyed' if done else 'to be re-keyed'}"
+        return f"{output.entries(found.entries)}: all have their keys of today"
+    told = f"{rekeyed} of {output.entries(found.entries)} {'re-keyed' if done else 'to be re-keyed'}"
     told += f", {scrubbed} scrubbed anew" if scrubbed else ""
     told += f", {stay} left" if stay else ""
     return told if done or not found.moves else f"{told}: `--yes` does it"
-
-
-def _number(number: int) -> str:
-    return f"{number} {'entry' if number == 1 else 'entries'}"

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from onetake.cli import output
-from onetake.cli.entries import find_entry, load
+from onetake.cli.entries import find_entries, load
 from onetake.cli.readable import entry_data, finishes, pretty, request_text, response_text, said
 from onetake.errors import UsageError
 from onetake.model import Entry
@@ -31,7 +31,7 @@ def show(entries: tuple[str, ...], request: bool, response: bool, raw: bool, as_
         raise UsageError("--raw writes the bytes of one entry and goes with no other option")
     if as_json and (request or response):
         raise UsageError("--json prints the whole entry and does not go with --request or --response")
-    found = [(path, load(path)) for path in map(find_entry, entries)]
+    found = [(path, load(path)) for path in find_entries(entries)]
     if as_json:
         output.print_json({"entries": [{"path": output.shown_path(path), **entry_data(e)} for path, e in found]})
     elif raw:
@@ -64,6 +64,7 @@ def _origin(entry: Entry) -> Iterator[tuple[str, str]]:
     yield "recorded", _joined(("", origin.get("recorded_at")), ("at commit ", commit), ("by ", origin.get("test")))
     yield "vouched", _noted(origin.get("vouched"))
     yield "pinned", _noted(origin.get("pinned"))
+    yield "adopted", _adopted(origin.get("adopted"))
     yield (
         "with",
         _joined(*(("", origin.get(name)) for name in ("recorder", "client", "sdk")), ("Python ", origin.get("python"))),
@@ -91,6 +92,13 @@ def _noted(said: Any) -> str:
         return "" if said is None else str(said)
     facts = _joined(("", said.get("at")), ("at commit ", str(said.get("commit", ""))[:12]), ("by ", said.get("by")))
     return ": ".join(part for part in (facts, str(said.get("reason", ""))) if part)
+
+
+def _adopted(said: Any) -> str:
+    """Return where an adopted answer comes from: it was given to another request."""
+    noted = _noted(said)
+    old = str(said.get("from", ""))[:16] if isinstance(said, Mapping) else ""
+    return f"from the entry with the key {old}, {noted}" if old else noted
 
 
 def _joined(*facts: tuple[str, Any]) -> str:

@@ -55,7 +55,7 @@ def _data(one: Advised, folder: str) -> dict[str, Any]:
         "key": one.key,
         "ordinal": one.ordinal,
         "advice": one.advice.value,
-        "reason": one.reason,
+        "reason": one.reason if one.command or not one.mend else f"{one.reason}\nto mend it: {one.mend}",
         "command": one.command,
     }
     if one.advice is Advice.ORPHAN:
@@ -86,13 +86,13 @@ def _print(found: Status) -> None:
     for advice in TABLE:
         entries = [one for one in found.entries if one.advice is advice]
         if entries and advice is not Advice.REPLAY:
-            output.title(f"{advice}: {_number(len(entries))}")
+            output.title(f"{advice}: {output.entries(len(entries))}")
             _print_groups(entries)
             output.say()
     said = ", ".join(
         f"{found.counts[advice.value]} {advice}" for advice in reversed(tuple(TABLE)) if found.counts[advice]
     )
-    output.say(f"{_number(len(found.entries))}: {said}")
+    output.say(f"{output.entries(len(found.entries))}: {said}")
     warned = sum(bool(one.reason) for one in found.entries if one.advice is Advice.REPLAY)
     if warned:
         output.say(f"{warned} of those that replay with a warning: `onetake check` says which")
@@ -113,21 +113,18 @@ def _print_groups(entries: list[Advised]) -> None:
         output.say("\n".join(f"    {line}" for text in said for line in text.split("\n")))
     left = sum(map(len, islice(groups.values(), _MOST_GROUPS, None)))
     if left:
-        output.say(f"  and {_number(left)} more: --json has them all")
+        output.say(f"  and {output.entries(left)} more: --json has them all")
 
 
 def _said(one: Advised) -> tuple[str, ...]:
     """Return what is said of an entry, without what is its own alone."""
-    todo = [f"to do: {one.command}"] if one.command else []
+    todo = [f"to do: {one.mend}"] if one.mend else []
     if one.successor is None:
         return one.reason, *todo
-    return one.reason.split("\n", 1)[0], *one.successor.lines, *todo
+    whole = one.reason.split("\n")
+    return *whole[: len(whole) - len(one.successor.lines) - 1], *one.successor.lines, *todo
 
 
 def _print_knowledge(found: Status) -> None:
     if found.knowledge:
         output.say(f"which entries are orphans cannot be told of all: {found.knowledge}")
-
-
-def _number(number: int) -> str:
-    return f"{number} {'entry' if number == 1 else 'entries'}"

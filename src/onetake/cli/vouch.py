@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from onetake.cli import output
-from onetake.cli.entries import find_entry
+from onetake.cli.entries import find_entries
 from onetake.cli.exits import Exit
 from onetake.upkeep.vouching import Vouched
 from onetake.upkeep.vouching import vouch as vouch_for
@@ -25,7 +25,7 @@ def vouch(context: click.Context, entries: tuple[str, ...], reason: str, importi
     ENTRY is a path, or the first 8 or more hex digits of a key, looked for below the settings' folder. Each is checked
     first: what the check finds an error in is refused, and its file stays as it is. Exit code 1 where one was refused.
     """
-    paths = {path.absolute(): path for path in map(find_entry, entries)}
+    paths = {path.absolute(): path for path in find_entries(entries)}
     found = []
     for one in vouch_for(tuple(paths.values()), reason, importing=importing):
         found.append(one)

@@ -48,6 +48,10 @@ def watch_digest(paths: Sequence[str | Path], root: Path) -> str | None:
 def watched(paths: Sequence[str | Path], root: Path) -> dict[str, bytes]:
     """Return the bytes of all watched files, by their paths from the root, with slashes: the same in every clone.
 
+    Args:
+        paths: Files, folders, or patterns in which `*` stands for anything; from the root where they are relative.
+        root: The settings' folder.
+
     Raises:
         UsageError: A path names no file, or one that cannot be read.
     """
@@ -55,7 +59,15 @@ def watched(paths: Sequence[str | Path], root: Path) -> dict[str, bytes]:
 
 
 def content_of(name: str, data: bytes) -> str:
-    """Return what counts of a watched file's content: 64 lower-case hex digits (SHA-256)."""
+    """Return a digest of what counts of a watched file's content: of Python the code, without comments and layout.
+
+    Args:
+        name: The file's path, by whose ending Python is known.
+        data: Its bytes.
+
+    Returns:
+        64 lower-case hex digits (SHA-256).
+    """
     if PurePosixPath(name).suffix in _PYTHON:
         try:
             data = _tree_text(_parsed(data)).encode()
@@ -87,7 +99,15 @@ def selects(given: str | Path, name: str, root: Path) -> bool:
 
 
 def base_of(given: str | Path, root: Path) -> str:
-    """Return the path from the root, with slashes, that all files lie under that a watched path can name."""
+    """Return the path from the root, with slashes, that all files lie under that a watched path can name.
+
+    Args:
+        given: A watched path, as the settings have it.
+        root: The settings' folder.
+
+    Returns:
+        `.` where they may lie anywhere below the root.
+    """
     return "/".join(_literal(_own_parts(given, root))) or "."
 
 

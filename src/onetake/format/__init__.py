@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from onetake.errors import FormatError
+from onetake.errors import FormatError, NewerFormatError
 from onetake.format.answers import fold_answer, unfold_answer
 from onetake.format.bodies import fold_body, unfold_body
 from onetake.format.entryjson import LARGEST, parse_entry
@@ -73,7 +73,8 @@ def _check_version(version: Any) -> None:
     if type(version) is not int or version < 1:
         raise FormatError(f"is no entry of onetake: its field `onetake` must be the format's version; {REMEDY}")
     if version > FORMAT_VERSION:
-        raise FormatError(f"written by a newer onetake (format {version}; this one reads {FORMAT_VERSION}): upgrade")
+        why = f"written by a newer onetake (format {version}; this one reads {FORMAT_VERSION})"
+        raise NewerFormatError(f"{why}: upgrade")
 
 
 def _entry_tree(entry: Entry, sides: dict[str, bytes]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from datetime import date
 from functools import lru_cache
 from typing import Any
 
-from onetake.errors import FormatError, UsageError
+from onetake.errors import FormatError, NewerFormatError, UsageError
 from onetake.key import canonical, volatile
 from onetake.key.body import body_text
 from onetake.key.rules import BodyRules, compile_rules
@@ -21,10 +21,10 @@ from onetake.key.url import CREDENTIAL_QUERY, KEY_HEADERS, HeaderRule, OriginRul
 from onetake.model import Request
 from onetake.settings import KeyRules, Replace
 
-__all__ = ["CREDENTIAL_QUERY", "KEY_HEADERS", "RECIPE", "Keyer", "credential_names"]
+__all__ = ["CREDENTIAL_QUERY", "KEY_HEADERS", "RECIPES", "Keyer", "credential_names", "stored_days"]
 
-RECIPE = "k1"
-"""Moves when any request gets another key without a rule; entries name the recipe that they were keyed by."""
+RECIPES = ("k1",)
+"""Newest first. One is added when any request gets another key without a rule; entries name theirs."""
 
 _LISTS = ("ignore", "ids", "volatile", "headers")
 
@@ -114,15 +114,19 @@ class Keyer:
         if not spec:  # most entries; a keyer is dear to make
             return _WITHOUT_RULES, None
         if unknown := spec.keys() - {*_LISTS, "today", "replace", "origins"}:
-            raise FormatError(f"key rule {min(unknown)!r} is unknown: a newer onetake wrote it; update onetake")
+            raise NewerFormatError(f"key rule {min(unknown)!r} is unknown: a newer onetake wrote it; update onetake")
         try:
             keyer = cls(_rules_from(spec))
-            days = tuple(date.fromisoformat(day) for day in spec.get("today", ()))
+            days = stored_days(spec)
         except (UsageError, TypeError, ValueError, KeyError, AttributeError) as error:
             raise FormatError(f"the key rules of an entry are damaged: {error}") from None
         if bool(days) != ("today" in keyer._rules.volatile):
             raise FormatError("the key rules of an entry are damaged: volatile and today go together")
         return keyer, days or None
+
+    def has_patterns_of(self, other: Keyer) -> bool:
+        """Tell whether all patterns that another one replaces by are this one's too."""
+        return set(other._rules.replace) <= set(self._rules.replace)
 
     def _rules_of(self, days: tuple[date, ...] | None) -> BodyRules:
         if "today" not in self._rules.volatile:
@@ -143,6 +147,18 @@ def _method_text(method: str) -> str:
 
 
 _WITHOUT_RULES = Keyer()
+
+
+def stored_days(spec: Mapping[str, Any]) -> tuple[date, ...]:
+    """Return the days that counted as today when an entry was keyed; none where its rules did not ask for them.
+
+    Args:
+        spec: The rules that the entry stores.
+
+    Raises:
+        TypeError, ValueError: They are damaged.
+    """
+    return tuple(date.fromisoformat(day) for day in spec.get("today", ()))
 
 
 def _rules_from(spec: Mapping[str, Any]) -> KeyRules:

@@ -32,10 +32,10 @@ from onetake.scrub.shapes import (
 )
 from onetake.settings import ScrubRules
 
-__all__ = ["SCRUB", "Finding", "Scrubber", "Scrubbing", "scan", "shown"]
+__all__ = ["SCRUBS", "Finding", "Scrubber", "Scrubbing", "scan", "shown"]
 
-SCRUB = "s1"
-"""The version of the list and of the placeholders; stored in every entry.
+SCRUBS = ("s1",)
+"""The versions of the list and of the placeholders, newest first; every entry names its own.
 
 s1: the first.
 """

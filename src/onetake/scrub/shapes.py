@@ -1,6 +1,6 @@
 """The versioned default list of secrets: shapes, names, headers. Data only; `docs/reference/scrub.md` prints it.
 
-Whoever changes what an old request scrubs to raises `scrub.SCRUB`, or stored keys move in silence.
+Whoever changes what an old request scrubs to adds one to `scrub.SCRUBS`, or stored keys move in silence.
 """
 
 from __future__ import annotations

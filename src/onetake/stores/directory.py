@@ -11,7 +11,7 @@ from pathlib import Path
 
 from onetake.errors import StoreError
 from onetake.stores import files
-from onetake.stores.listing import TEMP_PREFIX, TEMP_SUFFIX, Listing
+from onetake.stores.listing import Listing
 from onetake.stores.naming import SIDE_FOLDERS, entry_name, is_side, side_digest, slot
 
 _LEFT_BEHIND_S = 3600
@@ -198,7 +198,7 @@ class DirectoryStore:
     def _temp(self, data: bytes) -> Iterator[Path]:
         """Write a temporary file beside the entries; it is gone afterwards, whatever happens."""
         files.make_folder(self._folder)
-        path = self._path(f"{TEMP_PREFIX}{os.urandom(8).hex()}{TEMP_SUFFIX}")
+        path = self._path(f"{files.TEMP_PREFIX}{os.urandom(8).hex()}{files.TEMP_SUFFIX}")
         with self._listing.changing():
             self._sweep()
             descriptor = files.create(path)

@@ -16,6 +16,9 @@ _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _READ = os.O_RDONLY | _BINARY | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0)
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY | _NO_FOLLOW
 
+TEMP_PREFIX = ".onetake-"
+TEMP_SUFFIX = ".tmp"
+
 _PIECE = 1 << 20
 
 _NO_LINKS = frozenset(
@@ -78,6 +81,22 @@ def write(descriptor: int, data: bytes) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
+
+
+@contextmanager
+def temporary(folder: Path, data: bytes) -> Iterator[Path]:
+    """Write a file under a name that nobody asks for, to be placed or renamed; it is gone afterwards, whatever happens.
+
+    Args:
+        folder: Where; it is there.
+        data: The whole file.
+    """
+    temp = folder / f"{TEMP_PREFIX}{os.urandom(8).hex()}{TEMP_SUFFIX}"
+    try:
+        write(create(temp), data)
+        yield temp
+    finally:
+        remove(temp)
 
 
 def place(temp: Path, path: Path) -> bool:

@@ -12,9 +12,6 @@ from onetake import forking
 from onetake.stores import files
 from onetake.stores.naming import Slot, parse_name
 
-TEMP_PREFIX = ".onetake-"
-TEMP_SUFFIX = ".tmp"
-
 _Seen = tuple[int, int]
 _COARSEST_NS = 2_000_000_000
 """FAT keeps times in steps of two seconds; a folder younger than that may change again without showing it."""
@@ -127,7 +124,7 @@ class Listing:
         for name in sorted(_names(self._folder)) if seen else ():
             slot = parse_name(name)
             if slot is None:
-                if name.startswith(TEMP_PREFIX) and name.endswith(TEMP_SUFFIX):
+                if name.startswith(files.TEMP_PREFIX) and name.endswith(files.TEMP_SUFFIX):
                     leftovers.append(name)
             elif names.setdefault(slot, name) != name:
                 twins.setdefault(slot, []).append(name)

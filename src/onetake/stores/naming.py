@@ -72,6 +72,13 @@ def parse_name(name: str) -> Slot | None:
     return (match[1], int(match[2] or 0)) if match else None
 
 
+def label_in(name: str) -> str:
+    """Return the decoration in the name of an entry's file; empty where it has none, or none that we would give."""
+    found = re.fullmatch(r"(.+)-[0-9a-f]{16}(?:-[0-9]+)?\.json", name)
+    words = found[1] if found else ""
+    return words if _LABEL.fullmatch(words) and not _is_reserved(f"{words}-") else ""
+
+
 def side_digest(name: str) -> str | None:
     """Check a sidecar's name and return the SHA-256 that its bytes must have.
 
@@ -88,6 +95,15 @@ def side_digest(name: str) -> str | None:
     if match is None:
         raise StoreError(f"no name of a sidecar: {name!r}")
     return match[1]
+
+
+def side_hex(name: str) -> str:
+    """Return the 64 hex digits in a sidecar's name: what an entry names it by.
+
+    Args:
+        name: As for `side_digest`.
+    """
+    return name.split("/")[1].split(".")[0]
 
 
 def is_side(name: str) -> bool:

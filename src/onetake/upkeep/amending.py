@@ -7,18 +7,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from onetake.errors import StoreError
+from onetake.errors import FormatError, StoreError
 from onetake.format import load_entry
 from onetake.model import Entry
 from onetake.stores import files
 from onetake.stores.directory import DirectoryStore
 from onetake.stores.naming import parse_name
+from onetake.upkeep.limits import SECONDS, TookTooLongError, at_most
 from onetake.writing import looked_over
 
 _TRIES = 100
+_Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 
-def amend(path: Path, seen: Entry, change: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> bool:
+def amend(path: Path, seen: Entry, change: _Change) -> bool:
     """Change an entry's provenance, whatever others write into it meanwhile.
 
     Args:
@@ -31,19 +33,17 @@ def amend(path: Path, seen: Entry, change: Callable[[Mapping[str, Any]], Mapping
         written.
 
     Raises:
-        FormatError: The file cannot be read any more.
+        FormatError: The file cannot be read any more, or looking through it does not end.
         SecretLeftError: The new provenance holds a secret; nothing was written.
         StoreError: It cannot be read or written.
     """
     store = DirectoryStore(path.parent)
     for _ in range(_TRIES):
         data = _read(path)
-        entry = load_entry(data, store.get_side) if data is not None else None
-        if data is None or entry is None or _without_provenance(entry) != _without_provenance(seen):
+        changed = _changed(path, data, seen, change, store) if data is not None else None
+        if data is None or changed is None:
             return False
-        if parse_name(path.name) != (entry.key[:16], entry.ordinal):
-            return False
-        new, sides = looked_over(replace(entry, provenance=change(entry.provenance)))
+        entry, new, sides = changed
         for name, content in sides.items():
             store.add_side(name, content)
         if new == data or store.exchange(entry.key, entry.ordinal, data, new):
@@ -51,12 +51,23 @@ def amend(path: Path, seen: Entry, change: Callable[[Mapping[str, Any]], Mapping
     raise StoreError(f"{path.as_posix()}: cannot be written: it is changed all the time")
 
 
+def _changed(
+    path: Path, data: bytes, seen: Entry, change: _Change, store: DirectoryStore
+) -> tuple[Entry, bytes, dict[str, bytes]] | None:
+    """Return the entry in a file, and the bytes and sidecars of the changed one; None where it is another by now."""
+    try:
+        with at_most(SECONDS):
+            entry = load_entry(data, store.get_side)
+            is_seen = replace(entry, provenance={}) == replace(seen, provenance={})
+            if not is_seen or parse_name(path.name) != (entry.key[:16], entry.ordinal):
+                return None
+            return entry, *looked_over(replace(entry, provenance=change(entry.provenance)))
+    except TookTooLongError as error:
+        raise FormatError(f"{path.as_posix()}: cannot be looked through: {error}") from None
+
+
 def _read(path: Path) -> bytes | None:
     try:
         return files.read(path)
     except OSError as error:
         raise StoreError(f"{path.as_posix()}: cannot be read: {error.strerror or error}") from error
-
-
-def _without_provenance(entry: Entry) -> Entry:
-    return replace(entry, provenance={})

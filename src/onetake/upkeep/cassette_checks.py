@@ -8,12 +8,12 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from onetake.errors import FormatError
 from onetake.model import Entry, Mode
+from onetake.printable import spelled
 from onetake.stores import files
-from onetake.stores.naming import Slot
+from onetake.stores.naming import Slot, side_hex
 from onetake.upkeep import mends, secrets
 from onetake.upkeep.findings import Code, Finding, Severity, finding
 from onetake.upkeep.holding import Held, Holding
@@ -33,9 +33,8 @@ class Repeated:
 
     def add(self, held: Held, entry: Entry) -> None:
         """Take an entry in; only what tells it from another is kept."""
-        answer = entry.answer if entry.answer and entry.answer.choices else (entry.response.status, entry.response.body)
         slim = Held(held.path, held.slot, b"", None)
-        self._found[entry.key].append((entry.ordinal, slim, sha256(_shown(answer)).digest()))
+        self._found[entry.key].append((entry.ordinal, slim, answer_digest(entry)))
 
     def check(self, project: Project, from_tests: Collection[str]) -> Iterator[Finding]:
         """Name the keys under which several answers are stored, where one is meant for all.
@@ -91,7 +90,7 @@ def check_twins(held: Held, first: dict[Slot, Path]) -> Iterator[Finding]:
         return
     other = first.setdefault(held.slot, held.path)
     if other != held.path:
-        why = f"{other.name} has the same key and ordinal in its name, and is read in the place of this one"
+        why = f"{spelled(other.name)} has the same key and ordinal in its name, and is read in the place of this one"
         mend = f"keep one of them, and delete the other: {mends.diff(other, held.path)}"
         yield finding(Code.DUPLICATE, held.path, why, mend)
 
@@ -117,7 +116,7 @@ def check_sides(holding: Holding, named: Collection[str] | None, schemas: Schema
 
 
 def _check_side(path: Path, named: Collection[str] | None, schemas: Schemas) -> Iterator[Finding]:
-    digest = path.name.split(".")[0]
+    digest = side_hex(f"{path.parent.name}/{path.name}")
     try:
         data = files.read(path, _LARGEST_SIDE) or b""
     except OSError as error:
@@ -138,11 +137,14 @@ def _check_side(path: Path, named: Collection[str] | None, schemas: Schemas) -> 
             yield finding(Code.BROKEN, path, why, "restore it from version control, or record its entries again")
 
 
-def _shown(answer: Any) -> bytes:
+def answer_digest(entry: Entry) -> bytes:
+    """Return a digest of what an entry answers: the answer, of one that has none the whole response."""
+    answer = entry.answer if entry.answer and entry.answer.choices else (entry.response.status, entry.response.body)
     try:
-        return repr(answer).encode("utf-8", "replace")
+        said = repr(answer)
     except RecursionError:
-        return b"nested too deep"
+        said = repr((entry.response.status, entry.response.body))
+    return sha256(said.encode("utf-8", "replace")).digest()
 
 
 def _differing(first: Held, other: Held, count: int, *, is_meant: bool) -> Finding:

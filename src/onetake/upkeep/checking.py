@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from onetake.cassette_files import Listed, list_folders
 from onetake.errors import StoreError, UsageError
+from onetake.key import Keyer
 from onetake.model import Entry
+from onetake.pins import Pins
 from onetake.stores.naming import Slot
 from onetake.upkeep import entry_checks, secrets
 from onetake.upkeep.cassette_checks import Ordinals, Repeated, check_sides, check_twins
 from onetake.upkeep.contract_checks import ContractChecks
-from onetake.upkeep.doubts import Served, check_age
 from onetake.upkeep.findings import Code, Finding, finding
 from onetake.upkeep.holding import Held, Holding, digests_in, holding_of
 from onetake.upkeep.limits import SECONDS, at_most, cannot_be_checked
+from onetake.upkeep.neighbours import Neighbours, roots_below
 from onetake.upkeep.orphans import Orphan, Usage
 from onetake.upkeep.outdated_keys import OutdatedKeys
+from onetake.upkeep.probe_checks import Served, check_age
 from onetake.upkeep.projects import Project, Projects, Schemas
+from onetake.upkeep.sparing import Sparing
 
 _UNSOUND = frozenset({Code.BROKEN, Code.MISNAMED, Code.OUTDATED_KEY, Code.DUPLICATE})
-"""What keeps the use of an entry from being looked at: it is not known what it is, or it is never read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,7 @@ class Examined:
         folder: The cassette's.
         project: The settings that count for it.
         entry: What is in it; None where that cannot be read.
-        size: Bytes of the file; 0 where it cannot be read.
+        data: What lies in the file; empty where it cannot be read.
         findings: What the check says of it.
     """
 
@@ -57,8 +61,18 @@ class Examined:
     folder: Path
     project: Project
     entry: Entry | None
-    size: int
+    data: bytes
     findings: tuple[Finding, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file; 0 where it cannot be read."""
+        return len(self.data)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether its use can be looked at: it is known what it is, and it is read."""
+        return self.entry is not None and _UNSOUND.isdisjoint(one.code for one in self.findings)
 
 
 def check(start: Path, *, importing: bool = False) -> Report:
@@ -148,10 +162,11 @@ class Examination:
         taken = frozenset(path.name for path in holding.paths)
         for held in holding.read():
             found = (*check_twins(held, first), *self._file(held, holding, project, taken))
-            yield Examined(held.path, holding.folder, project, held.entry, len(held.data), found)
+            one = Examined(held.path, holding.folder, project, held.entry, held.data, found)
+            yield one
             if whole:
                 whole.add(held, is_first=held.slot is None or first[held.slot] == held.path)
-                if held.entry and _UNSOUND.isdisjoint(one.code for one in found):
+                if held.entry and one.is_sound:
                     whole.use.add(held.path, held.entry)
                     self._served.add(held.path, held.entry, project.settings.root)
         if whole:
@@ -163,8 +178,14 @@ class Examination:
     def _usage(self, project: Project) -> Usage:
         root = project.settings.root
         if root not in self.usage:
-            self.usage[root] = Usage(root)
+            around = self._around
+            sparing = Sparing(root, Pins(root, project.settings.pinned), lambda: around.others(root))
+            self.usage[root] = Usage(root, around.runs(root), Keyer(project.settings.key), sparing.why)
         return self.usage[root]
+
+    @cached_property
+    def _around(self) -> Neighbours:
+        return Neighbours(self._start, roots_below(self._start))
 
     def _file(self, held: Held, holding: Holding, project: Project, taken: frozenset[str]) -> Iterator[Finding]:
         """Check one file; what breaks on one does not stop the others."""

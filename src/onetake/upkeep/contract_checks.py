@@ -14,12 +14,12 @@ from onetake.model import ContractRef, Entry, Mode
 from onetake.printable import one_line
 from onetake.settings import ContractSettings
 from onetake.upkeep import mends
+from onetake.upkeep.contract_decision import Standing, Today, standing, vouched_under
 from onetake.upkeep.findings import Code, Finding, finding
 from onetake.upkeep.freezing import Frozen
 from onetake.upkeep.holding import Held, Holding
 from onetake.upkeep.predating import Predating
 from onetake.upkeep.projects import Project, Schemas, aimed
-from onetake.upkeep.standing import Standing, Today, standing, vouched_under
 
 _MOST = 5
 """Violations that are told of one answer."""

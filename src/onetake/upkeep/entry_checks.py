@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any
 
-from onetake import dialects, gate
+from onetake import dialects, gate, key_specs
 from onetake.dialects import Dialect
-from onetake.errors import FormatError, StoreError
+from onetake.errors import FormatError, NewerFormatError, StoreError
 from onetake.format.sidecar import without_remedy
 from onetake.gate import Judgement
-from onetake.key import RECIPE, Keyer
+from onetake.key import Keyer
+from onetake.key_specs import Age
 from onetake.model import Answer, Entry, Mode
 from onetake.printable import one_line
-from onetake.scrub import SCRUB
 from onetake.stores.naming import entry_name, label
 from onetake.upkeep import mends
 from onetake.upkeep.findings import Code, Finding, finding
@@ -46,29 +46,44 @@ class Keyers:
 
 def unreadable(held: Held) -> Finding:
     """Say that a file cannot be read as an entry, and why."""
-    mend = mends.UPGRADE if "newer onetake" in held.why else mends.RESTORE
-    return finding(Code.BROKEN, held.path, f"unreadable entry: {without_remedy(held.why)}", mend, held.broken_line)
+    why, mend = unread(held)
+    return finding(Code.BROKEN, held.path, why, mend, held.broken_line)
 
 
-def key_fault(entry: Entry, keyers: Keyers) -> str:
-    """Say why the stored request does not give the stored key, under the entry's own recipe; empty where it does."""
+def unread(held: Held) -> tuple[str, str]:
+    """Say why a file cannot be read as an entry, and what mends it."""
+    return f"unreadable entry: {without_remedy(held.why)}", mends.UPGRADE if held.is_newer else mends.RESTORE
+
+
+def key_fault(entry: Entry, keyers: Keyers) -> tuple[str, str] | None:
+    """Say why the stored request does not give the stored key, under the entry's own recipe, and what mends it.
+
+    Args:
+        entry: It. Of one that was keyed under an older recipe the key cannot be computed again: no fault is known.
+        keyers: The keyers of entries.
+
+    Returns:
+        None where it gives the stored key.
+    """
     spec = entry.key_spec
-    if (spec.recipe, spec.scrub) != (RECIPE, SCRUB):
-        under = one_line(f"keyed under recipe {spec.recipe!r}, scrubbed under {spec.scrub!r}", 120)
-        return f"{under}: a newer onetake wrote it, and this one cannot verify its key"
+    if why := key_specs.fault(spec):
+        return why, mends.UPGRADE if key_specs.format_age(spec) is Age.NEWER else mends.RESTORE
     try:
         keyer, days = keyers.of(spec.rules)
     except FormatError as error:
-        return str(error)
+        return str(error), mends.UPGRADE if isinstance(error, NewerFormatError) else mends.RESTORE
+    if not key_specs.is_own_recipe(spec):
+        return None
     gives = keyer.key(entry.request, days)
-    return "" if gives == entry.key else f"its request does not give the stored key; it gives {gives}"
+    return (
+        None if gives == entry.key else (f"its request does not give the stored key; it gives {gives}", mends.RESTORE)
+    )
 
 
 def check_key(held: Held, entry: Entry, keyers: Keyers) -> Iterator[Finding]:
     """Verify the key: without it a replay refuses the entry."""
-    if why := key_fault(entry, keyers):
-        mend = mends.UPGRADE if "newer onetake" in why else mends.RESTORE
-        yield finding(Code.BROKEN, held.path, why, mend, held.line_of("key"))
+    if fault := key_fault(entry, keyers):
+        yield finding(Code.BROKEN, held.path, *fault, held.line_of("key"))
 
 
 def check_name(held: Held, entry: Entry, taken: frozenset[str]) -> Iterator[Finding]:

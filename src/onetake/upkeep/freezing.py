@@ -44,6 +44,10 @@ class Frozen:
         """Say why it is not the schema that the type gives today; empty where it is.
 
         A file that is not there is no difference where the settings do not ask for one.
+
+        Args:
+            declared: What the settings say of the contract.
+            today: The contract that the type gives today.
         """
         if self.why:
             return self.why
@@ -58,6 +62,10 @@ def frozen_path(declared: ContractSettings, root: Path) -> Path:
     """Return the file that a type's schema is frozen to: as the settings say, else `schemas/<name>.json`.
 
     A name that some system cannot have as a file's is changed, and then ends in 8 hex digits of its own digest.
+
+    Args:
+        declared: What the settings say of the contract, which is declared by a type.
+        root: The settings' folder.
     """
     if declared.frozen:
         return root / declared.frozen
@@ -67,7 +75,12 @@ def frozen_path(declared: ContractSettings, root: Path) -> Path:
 
 
 def read_frozen(declared: ContractSettings, root: Path) -> Frozen:
-    """Read the frozen schema of a declared type; what is wrong with it is told, never raised."""
+    """Read the frozen schema of a declared type; what is wrong with it is told, never raised.
+
+    Args:
+        declared: What the settings say of the contract.
+        root: The settings' folder.
+    """
     path = frozen_path(declared, root)
     try:
         data = files.read(path)
@@ -92,6 +105,10 @@ def read_frozen(declared: ContractSettings, root: Path) -> Frozen:
 def schema_bytes(contract: Contract, declared: ContractSettings) -> bytes:
     """Return what the file of a frozen schema holds: JSON, with the type and the digest in its first member.
 
+    Args:
+        contract: What the type gives today.
+        declared: What the settings say of it.
+
     Raises:
         UsageError: A default or an example of the type is a secret.
     """
@@ -106,6 +123,10 @@ def schema_bytes(contract: Contract, declared: ContractSettings) -> bytes:
 
 def check_apart(contracts: Iterable[ContractSettings], root: Path) -> None:
     """Check that no two types would be frozen to one file.
+
+    Args:
+        contracts: Those that are declared by a type.
+        root: The settings' folder.
 
     Raises:
         UsageError: Two would, also where only case tells their files apart.
@@ -148,17 +169,9 @@ def write_frozen(frozen: Frozen, data: bytes) -> bool:
         if (files.read(path) or b"").replace(b"\r\n", b"\n") == data:
             return False
         files.make_folder(path.parent)
-        _replace(path, data)
+        with files.temporary(path.parent, data) as temp:
+            temp.replace(path)
+        files.sync_folder(path.parent)
     except OSError as error:
         raise UsageError(f"{path.as_posix()}: cannot be written: {error.strerror or error}") from error
     return True
-
-
-def _replace(path: Path, data: bytes) -> None:
-    temp = path.with_name(f".{path.name[:80]}.{os.urandom(8).hex()}")
-    try:
-        files.write(files.create(temp), data)
-        temp.replace(path)
-    finally:
-        files.remove(temp)
-    files.sync_folder(path.parent)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from onetake.cassette_files import Listed
-from onetake.errors import FormatError, StoreError
+from onetake.errors import FormatError, NewerFormatError, StoreError
 from onetake.format import load_entry
 from onetake.format.entryjson import LARGEST
 from onetake.model import Entry
@@ -20,6 +22,7 @@ from onetake.stores.naming import SIDE_FOLDERS, Slot, parse_name
 _ENTRY_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{\s*\"onetake\"\s*:\s*\d")
 _HEX = bytes(ord("x") if code in b"0123456789abcdef" else ord(" ") for code in range(256))
 _DIGEST = b"x" * 64
+_ESCAPED = re.compile(rb"\\u00[36]")
 _LINE = re.compile(r"\bline (\d{1,9})\b")
 _HEAD = 64
 
@@ -34,6 +37,7 @@ class Held:
         data: Its bytes; empty where they cannot be read.
         entry: What is in it; None where that cannot be read.
         why: What keeps it from being read; else empty.
+        is_newer: True where that is that a newer onetake wrote it.
     """
 
     path: Path
@@ -41,6 +45,7 @@ class Held:
     data: bytes
     entry: Entry | None
     why: str = ""
+    is_newer: bool = False
 
     def line_of(self, field: str) -> int:
         """Return the line of a field at the top of the entry, 1 where there is none."""
@@ -97,7 +102,7 @@ class Holding:
         except OSError as error:
             return Held(path, slot, data, None, f"cannot be read: {error.strerror or error}")
         except (FormatError, StoreError) as error:
-            return Held(path, slot, data, None, str(error))
+            return Held(path, slot, data, None, str(error), isinstance(error, NewerFormatError))
 
 
 def holding_of(listed: Listed) -> Holding | None:
@@ -123,7 +128,14 @@ def begins_as_entry(path: Path) -> bool:
 
 
 def digests_in(data: bytes) -> set[str]:
-    """Return every digest that an entry's file names: of its key, its schema and its sidecars, in whatever form."""
+    """Return every digest that an entry's file names: of its key, its schema and its sidecars, in whatever form.
+
+    Args:
+        data: The file; what can be read as JSON may spell a digit as an escape.
+    """
+    if _ESCAPED.search(data):
+        with suppress(ValueError, RecursionError):
+            data += json.dumps(json.loads(data)).encode()
     found: set[str] = set()
     mapped = data.translate(_HEX)  # a search for a fixed text is some ten times as fast as one for a class
     at = mapped.find(_DIGEST)

@@ -7,6 +7,14 @@ from pathlib import Path
 from onetake import explain
 from onetake.format.sidecar import REMEDY
 from onetake.model import Entry, Mode
+from onetake.printable import spelled
+
+
+class Command(str):
+    """What to do that is one command, as a shell takes it; any other mend is told in words."""
+
+    __slots__ = ()
+
 
 RESTORE = REMEDY
 UPGRADE = "upgrade onetake: a newer one wrote this"
@@ -31,7 +39,7 @@ def record_by(test: object, mode: Mode) -> str:
     """
     node = _node(test)
     if node:
-        return explain.command(mode, node)
+        return Command(explain.command(mode, node))
     return f'record it again: `onetake run --mode {mode} -- PROGRAM`, or mode="{mode}" in the code'
 
 
@@ -40,55 +48,55 @@ def record_missing(entry: Entry) -> str:
     return f"delete the file, then {record_again(entry, Mode.NEW_EPISODES)}"
 
 
-def show(path: Path) -> str:
+def show(path: Path) -> Command:
     """Return the command that shows an entry."""
-    return f"onetake show {written(path)}"
+    return Command(f"onetake show {written(path)}")
 
 
-def check(folder: Path) -> str:
+def check(folder: Path) -> Command:
     """Return the command that says what is wrong with the files of a folder."""
-    return f"onetake check {written(folder)}"
+    return Command(f"onetake check {written(folder)}")
 
 
-def diff(path: Path, other: Path) -> str:
+def diff(path: Path, other: Path) -> Command:
     """Return the command that says how two entries differ."""
-    return f"onetake diff {written(path)} {written(other)}"
+    return Command(f"onetake diff {written(path)} {written(other)}")
 
 
-def vouch(path: Path) -> str:
+def vouch(path: Path) -> Command:
     """Return the command by which a person says that an entry was reviewed under today's parser."""
-    return f'onetake vouch {written(path)} --reason "what you looked at"'
+    return Command(f'onetake vouch {written(path)} --reason "what you looked at"')
 
 
-def rekey(folder: Path) -> str:
+def rekey(folder: Path) -> Command:
     """Return the command that shows what keys the entries in a folder, and below it, have under today's rules."""
-    return f"onetake rekey {written(folder)}"
+    return Command(f"onetake rekey {written(folder)}")
 
 
-def adopt(folder: Path) -> str:
+def adopt(folder: Path) -> Command:
     """Return the command that shows which differences explain what a run asked for in vain."""
-    return f"onetake adopt {written(folder)}"
+    return Command(f"onetake adopt {written(folder)}")
 
 
-def prune(folder: Path, reason: str = "") -> str:
+def prune(folder: Path, reason: str = "") -> Command:
     """Return the command that shows what of a folder could go to the trash.
 
     Args:
         folder: It, with all below it.
         reason: An option of the command: `--orphans`, `--stale`; empty for every reason.
     """
-    return f"onetake prune {written(folder)} {reason}".rstrip()
+    return Command(f"onetake prune {written(folder)} {reason}".rstrip())
 
 
-def freeze(name: str) -> str:
+def freeze(name: str) -> Command:
     """Return the command that writes the schema of a contract's type."""
-    return f"onetake contract freeze {explain.quoted(name)}"
+    return Command(f"onetake contract freeze {explain.quoted(name)}")
 
 
 def written(path: Path) -> str:
     """Return a path as a shell takes it, from the current folder where it lies below."""
     full, here = path.absolute(), Path.cwd()
-    return explain.quoted((full.relative_to(here) if full.is_relative_to(here) else full).as_posix())
+    return explain.quoted(spelled((full.relative_to(here) if full.is_relative_to(here) else full).as_posix()))
 
 
 def _node(test: object) -> str:

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from onetake import explain
 from onetake.aside import place_of
-from onetake.cassette_files import read_entry
 from onetake.compare import Difference, differences
-from onetake.errors import FormatError
 from onetake.key import Keyer
-from onetake.missed import Missed, missed_in
+from onetake.missed import Missed, damaged_in, missed_in
 from onetake.model import Entry, Mode
-from onetake.printable import one_line
-from onetake.stores.naming import Slot, parse_name
+from onetake.printable import one_line, spelled
+from onetake.stores.naming import Slot
 from onetake.upkeep import mends
-from onetake.upkeep.changes import changes
+from onetake.upkeep.adopt.allowing import may_be_taken
+from onetake.upkeep.adopt.changes import changes
+from onetake.upkeep.adopt.nearness import Asked, Nearness
 from onetake.upkeep.findings import Code, Finding, finding
-from onetake.upkeep.nearness import Asked, Nearness
+from onetake.upkeep.limits import SECONDS, TookTooLongError, at_most
 from onetake.upkeep.runs import Runs
-from onetake.usage import CassetteUsage
+from onetake.usage import CassetteUsage, entries_in
 
 _MOST = 20_000
 """Requests of one cassette that are kept in mind, to find among them what took an orphan's place."""
@@ -67,11 +68,17 @@ class Orphan:
     Args:
         path: Its file.
         successor: What is asked for in its place, where that is known.
+        is_unused: Whether a run of all tests left it without use, so that a prune may take it; else a test alone did
+            not ask for it.
+        is_superseded: Whether it is unused, and another one is used in its place: a newer one of the same test, or one
+            that was adopted from it.
         finding: What the check says of it.
     """
 
     path: Path
     successor: Successor | None
+    is_unused: bool
+    is_superseded: bool
     finding: Finding
 
 
@@ -80,11 +87,16 @@ class Usage:
 
     Args:
         root: The settings' folder.
+        runs: Those on record there.
+        keyer: Of today's settings: no rules of an entry, or of a book of misses, are run to compare it.
+        spares: Says what keeps an entry from being pruned; empty where nothing does.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, runs: Runs, keyer: Keyer, spares: Callable[[Path, Entry], str]) -> None:
         self.root = root
-        self.runs = Runs(root)
+        self.runs = runs
+        self.spares = spares
+        self._rules = keyer.spec(keyer.today())
         self._untold: list[Path] = []
 
     @property
@@ -97,21 +109,44 @@ class Usage:
         which = names + (f" and {more} more" if more > 0 else "")
         return f"no run of all tests on record knows what was used of {which}"
 
+    @cached_property
+    def damaged(self) -> list[str]:
+        """The books of what was missed of which a line is left out, as it cannot be read."""
+        return damaged_in(self.root)
+
     def cassette(self, folder: Path, *, has_entries: bool) -> CassetteUse:
         """Begin to look at a cassette; what is known of the use of one without entries does not matter."""
-        found = CassetteUse(folder, self.root, self.runs, self._missed.get(folder.absolute(), ()))
+        found = CassetteUse(folder, self, self._missed.get(folder.absolute(), ()))
         if has_entries and not self.runs.why and not found.is_told:
             self._untold.append(folder)
         return found
+
+    def asked(self, path: Path | None, said: Entry | Missed) -> Asked:
+        """Return a request that is stored, or was missed, under the rules of today, but for its own day."""
+        spec = said.key_spec.rules
+        rules = (
+            {**self._rules, "today": spec.get("today") or self._rules["today"]}
+            if self._rules.get("today")
+            else self._rules
+        )
+        if isinstance(said, Entry):
+            test, at = (str(said.provenance.get(name) or "") for name in ("test", "recorded_at"))
+        else:
+            test, at = said.test, said.at
+        return Asked(path, said.key, said.ordinal, test, at, said.request, rules)
 
     @cached_property
     def _missed(self) -> Mapping[Path, list[Missed]]:
         found: dict[Path, list[Missed]] = defaultdict(list)
         for one in missed_in(self.root):
-            with suppress(FormatError):  # rules that a hand has damaged: nothing can be compared under them
-                Keyer.from_spec(one.key_spec.rules)
-                found[one.folder].append(one)
+            found[one.folder].append(one)
         return found
+
+    @cached_property
+    def astray(self) -> Mapping[str, Missed]:
+        """What tests missed in folders without any entry, by key: one that was renamed left its own in another."""
+        empty = [folder for folder in self._missed if not entries_in(folder)]
+        return {one.key: one for folder in empty for one in self._missed[folder] if one.test}
 
 
 class CassetteUse:
@@ -119,92 +154,95 @@ class CassetteUse:
 
     Args:
         folder: Its folder.
-        root: The settings' folder.
-        runs: Those on record.
+        usage: What is known of its project.
         missed: What was refused for want of an entry, and is not stored meanwhile.
     """
 
-    def __init__(self, folder: Path, root: Path, runs: Runs, missed: Iterable[Missed]) -> None:
+    def __init__(self, folder: Path, usage: Usage, missed: Iterable[Missed]) -> None:
         self._folder = folder
-        self._root = root
-        self._runs = runs
-        self._unused, self._used = runs.unused(folder), runs.used(folder)
+        self._usage = usage
+        self._runs = usage.runs
+        self._unused, self._used = self._runs.unused(folder), self._runs.used(folder)
         self._missed = [one for one in missed if one.test and self._is_on_record(one)]
-        self._adopted: list[tuple[Slot, str, Asked]] = []
-        self._paths: list[Path] = []
-        self._left: list[Asked] = []
+        self._elsewhere: list[tuple[Path, Slot, Missed]] = []
+        self._adopted: dict[Slot, Asked] = {}
+        self._left: list[tuple[Asked, str]] = []
         self._stored: list[Asked] = []
-        self.is_told = bool(self._unused or self._used) and runs.is_known(folder)
+        self.is_told = bool(self._unused or self._used) and self._runs.is_known(folder)
 
     def add(self, path: Path, entry: Entry) -> None:
         """Take an entry in, as far as it may be an orphan, or what took the place of one."""
-        self._paths.append(path)
         slot = entry.key[:16], entry.ordinal
+        if (missed := self._usage.astray.get(entry.key)) and slot not in self._unused:
+            self._elsewhere.append((path, slot, missed))
         adopted = entry.provenance.get("adopted")
         if isinstance(adopted, dict):
-            old = str(adopted.get("from"))[:16], entry.ordinal
-            self._adopted.append((old, str(adopted.get("at", "")), _asked(path, entry)))
+            self._adopted[str(adopted.get("from"))[:16], entry.ordinal] = self._usage.asked(path, entry)
         if slot in self._unused and self._runs.left(self._folder, slot, entry):
-            self._left.append(_asked(path, entry))
+            self._left.append((self._usage.asked(path, entry), self._usage.spares(path, entry)))
         elif (self._unused or self._missed) and len(self._stored) < _MOST:
-            self._stored.append(_asked(path, entry))
+            self._stored.append(self._usage.asked(path, entry))
 
     def orphans(self) -> Iterator[Orphan]:
         """Say which entries are orphans, once all were taken in; each once."""
-        told: set[Path] = set()
-        for found in (self._left_without_use(), self._adopted_since(), self._missed_instead()):
-            for orphan in found:
-                if orphan.path not in told:
-                    told.add(orphan.path)
-                    yield orphan
+        yield from self.unused()
+        yield from self._missed_instead()
+        yield from self._asked_elsewhere()
 
-    def _left_without_use(self) -> Iterator[Orphan]:
+    def _asked_elsewhere(self) -> Iterator[Orphan]:
+        """Yield what a test asked for in vain in another folder, where there is nothing, and no run used here since."""
+        for path, slot, missed in self._elsewhere:
+            then = self._runs.since(missed.folder, missed.at)
+            if then and not any(slot in run.used or not run.known for run in self._runs.since(self._folder, missed.at)):
+                why = f"{one_line(missed.test, 200)} asked for this very request, and its own folder holds no entry"
+                mend = explain.renamed(place_of(missed.folder, self._usage.root))
+                yield Orphan(path, None, False, False, finding(Code.ORPHAN, path, why, mend))
+
+    def unused(self) -> Iterator[Orphan]:
         """Yield what a whole and green run left without use; what it used that is newer and most like it succeeds."""
-        if not self._left:
-            return
-        mend = mends.prune(self._root, "--orphans")
-        adopted = {slot: asked for slot, _, asked in self._adopted}
-        for old in self._left:
+        again = mends.prune(self._usage.root, "--orphans")
+        for old, spared in self._left:
             runs = [run.used for run in self._history if old.slot in run.used]
 
             def follows(other: Asked, old: Asked = old, runs: list[frozenset[Slot]] = runs) -> bool:
                 is_newer = other.at >= old.at and other.slot in self._used
                 return is_newer and not any(other.slot in used for used in runs)
 
+            adopted = self._adopted.get(old.slot)
+            adopted = adopted if adopted and adopted.slot in self._used else None
+            new = adopted or self._nearest(old, follows)
+            is_newer = bool(new and old.test and new.test == old.test and new.at > old.at)
             why = f"no test asks for it: the run of all tests that ended {self._runs.at} left it without use"
-            yield _orphan(old, adopted.get(old.slot) or self._nearness.nearest(old, follows), why, mend)
-
-    def _adopted_since(self) -> Iterator[Orphan]:
-        """Yield what was adopted for another request, and used by no run since."""
-        if not self._adopted:
-            return
-        names = {slot: path for path in self._paths if (slot := parse_name(path.name))}
-        mend = mends.prune(self._root, "--superseded")
-        for slot, at, adopted in self._adopted:
-            since = self._runs.since(self._folder, at)
-            old = read_entry(names[slot]) if slot in names else None
-            if isinstance(old, Entry) and not any(slot in run.used or not run.known for run in since):
-                why = "its answer was adopted for another request, and no run has asked for this one since"
-                yield _orphan(_asked(names[slot], old), adopted, why, mend)
+            told = (why, f"it stays: {spared}") if spared else (why,)
+            is_superseded = adopted is not None or is_newer
+            one = _orphan(old, new, told, "" if spared else again)
+            yield replace(one, is_unused=True, is_superseded=is_superseded)
 
     def _missed_instead(self) -> Iterator[Orphan]:
         """Yield what is most like a request that a test missed, of what it recorded and has not asked for since."""
         taken: set[Path | None] = set()
         for missed in self._missed:
-            new = Asked(None, missed.key, missed.ordinal, missed.test, missed.at, missed.request, missed.key_spec.rules)
+            new = self._usage.asked(None, missed)
             runs = [run.used for run in self._runs.since(self._folder, missed.at)]
 
             def lost(old: Asked, new: Asked = new, runs: list[frozenset[Slot]] = runs) -> bool:
                 is_free = old.test == new.test and old.path not in taken
                 return is_free and not any(old.slot in used for used in runs)
 
-            old = self._nearness.nearest(new, lost)
+            old = self._nearest(new, lost)
             if old is not None:
                 taken.add(old.path)
-                again = mends.record_by(missed.test, Mode.NEW_EPISODES)
-                mend = f"{again}; or, where this answer may stay: {mends.adopt(self._root)}"
                 why = f"{one_line(missed.test, 200)} did not ask for it when it last ran, but missed another request"
-                yield _orphan(old, new, why, mend)
+                or_else = f"where this answer may stay: {mends.adopt(self._usage.root)}"
+                again = mends.record_by(missed.test, Mode.NEW_EPISODES)
+                told = (why, or_else) if may_be_taken(old, new) else (why,)
+                yield _orphan(old, new, told, again)
+
+    def _nearest(self, asked: Asked, fits: Callable[[Asked], bool]) -> Asked | None:
+        """Return the stored request that is most like another one; None where it takes too long to tell."""
+        with suppress(TookTooLongError), at_most(SECONDS):
+            return self._nearness.nearest(asked, fits)
+        return None
 
     @cached_property
     def _nearness(self) -> Nearness:
@@ -220,21 +258,17 @@ class CassetteUse:
         return bool(since) and all(run.known for run in since)
 
 
-def _asked(path: Path, entry: Entry) -> Asked:
-    said = entry.provenance
-    test, at = (str(said.get(name) or "") for name in ("test", "recorded_at"))
-    return Asked(path, entry.key, entry.ordinal, test, at, entry.request, entry.key_spec.rules)
-
-
-def _orphan(old: Asked, new: Asked | None, why: str, mend: str) -> Orphan:
-    assert old.path is not None, "only what is stored can be an orphan"
+def _orphan(old: Asked, new: Asked | None, why: tuple[str, ...], mend: str) -> Orphan:
+    path = old.path or Path()
+    found: tuple[Difference, ...] = ()
+    with suppress(TookTooLongError), at_most(SECONDS):
+        found = tuple(differences(new.parts(), old.parts(), _DIFFERENCES)) if new else ()
     if new is None:
-        return Orphan(old.path, None, finding(Code.ORPHAN, old.path, why, mend))
-    found = tuple(differences(new.parts(), old.parts(), _DIFFERENCES))
-    place = f" ({new.path.name})" if new.path else ""
+        return Orphan(path, None, False, False, finding(Code.ORPHAN, path, "\n".join(why), mend))
+    place = f" ({spelled(new.path.name)})" if new.path else ""
     successor = Successor(new.key, new.ordinal, new.path, changes(found), found)
-    message = "\n".join([why, f"{new.key[:16]}{place} took its place", *successor.lines])
-    return Orphan(old.path, successor, finding(Code.ORPHAN, old.path, message, mend))
+    message = "\n".join([*why, f"{new.key[:16]}{place} took its place", *successor.lines])
+    return Orphan(path, successor, False, False, finding(Code.ORPHAN, path, message, mend))
 
 
 def _line(one: Difference) -> str:

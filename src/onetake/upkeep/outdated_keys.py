@@ -1,4 +1,4 @@
-"""Entries whose key is of other rules than the settings': whoever asks the same today asks under another key."""
+"""Entries whose key is of other rules than the settings', or of an older recipe: no replay need find them today."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from onetake import key_specs
 from onetake.errors import UsageError
 from onetake.key import Keyer
+from onetake.key_specs import Age
 from onetake.model import Entry
 from onetake.options import joined
 from onetake.upkeep import mends
@@ -15,7 +17,7 @@ from onetake.upkeep.entry_checks import Keyers
 from onetake.upkeep.findings import Code, Finding, finding
 from onetake.upkeep.holding import Held
 from onetake.upkeep.projects import Project
-from onetake.upkeep.ruling import NO_RULES, days_of, read_rules, without
+from onetake.upkeep.stored_rules import NO_RULES, days_of, read_rules, without
 
 
 class OutdatedKeys:
@@ -32,7 +34,13 @@ class OutdatedKeys:
         self._made: dict[tuple[Path | None, str], Keyer | None] = {}
 
     def check(self, held: Held, entry: Entry, project: Project) -> Iterator[Finding]:
-        """Say that an entry, whose key has been verified, has another key today."""
+        """Say that an entry, whose key has been verified, has another key today, or is of an older recipe or list."""
+        spec, line = entry.key_spec, held.line_of("key_spec")
+        if key_specs.format_age(spec) is Age.OLDER:
+            today = key_specs.current({})
+            why = f"{key_specs.told(spec)}, which were older than those of today ({today.recipe}, {today.scrub})"
+            yield finding(Code.OUTDATED_KEY, held.path, why, mends.rekey(held.path.parent), line)
+            return
         keyer = self._keyer(entry, project)
         if keyer is None:
             return
@@ -40,7 +48,7 @@ class OutdatedKeys:
         if keyer.key(entry.request, days) == entry.key:
             return
         why = "its key is of other rules than the settings hold today: no replay finds it"
-        yield finding(Code.OUTDATED_KEY, held.path, why, mends.rekey(held.path.parent), held.line_of("key_spec"))
+        yield finding(Code.OUTDATED_KEY, held.path, why, mends.rekey(held.path.parent), line)
 
     def _keyer(self, entry: Entry, project: Project) -> Keyer | None:
         """Return the keyer of today; None where the entry was keyed by all rules that the settings hold."""

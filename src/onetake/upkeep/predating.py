@@ -8,11 +8,11 @@ from onetake.model import ContractRef, Entry, Mode
 from onetake.printable import one_line
 from onetake.settings import ContractSettings
 from onetake.upkeep import mends
+from onetake.upkeep.contract_decision import vouched_under
 from onetake.upkeep.findings import Code, Finding, finding
 from onetake.upkeep.history import History, Since
 from onetake.upkeep.holding import Held
 from onetake.upkeep.projects import Project
-from onetake.upkeep.standing import vouched_under
 
 
 class Predating:
@@ -39,8 +39,8 @@ class Predating:
             return
         why = _why(stored, past.since, vouched, past.why)
         again = mends.record_again(entry, Mode.ALL)
-        mend = f"{mends.vouch(held.path)}, once you looked at it ({mends.show(held.path)}); or {again}"
-        yield finding(Code.PREDATES_PARSER, held.path, why, mend, held.line_of("contract"))
+        why = f"{why}\nlook at it first: {mends.show(held.path)}; or {again}"
+        yield finding(Code.PREDATES_PARSER, held.path, why, mends.vouch(held.path), held.line_of("contract"))
 
     def _history(self, declared: ContractSettings, project: Project) -> History:
         known = (project, declared.name)

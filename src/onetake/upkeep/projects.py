@@ -71,7 +71,7 @@ class Project:
         if name not in self._contracts:
             frozen = None if self.importing else self.frozen(declared)
             kept = frozen.contract if frozen else None
-            made = self._made(name) if frozen is None else kept and aimed(kept, declared.on)
+            made = self.imported(declared) if frozen is None else kept and aimed(kept, declared.on)
             self._contracts[name] = made
         return self._contracts[name]
 
@@ -105,8 +105,13 @@ class Project:
         said = (number for number, line in enumerate(lines, 1) if declared.schema in line)
         return self.file, next(said, 1)
 
-    def _made(self, name: str) -> Contract:
-        settings = self.settings
+    def imported(self, declared: ContractSettings) -> Contract:
+        """Return a declared contract; a type is imported.
+
+        Raises:
+            UsageError: It is wrong, or cannot be imported.
+        """
+        name, settings = declared.name, self.settings
         try:
             # What a module prints while it is imported is no part of a command's output.
             with contextlib.redirect_stdout(sys.stderr):

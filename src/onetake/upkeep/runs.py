@@ -1,26 +1,25 @@
 """What the runs of tests on record prove of stored entries, read from the usage ledgers of a settings folder.
 
 That an entry is unused is said by a run that was whole (every test that there is was collected, and ran) and green, and
-holds until a later run of any kind uses it. Whatever a run used is used, also where it failed or was of one test.
+holds until a later run of any kind uses it, or a file of the project changes: other tests ask for other entries.
+Whatever a run used is used, also where it failed or was of one test.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 
-from onetake import git
+from onetake import project_files
 from onetake.aside import place_of
 from onetake.model import Entry
 from onetake.printable import one_line
 from onetake.stores.naming import Slot
-from onetake.usage import CassetteUsage, UsageRun, ledgers_in, read_run
+from onetake.usage import CassetteUsage, UsageRun, is_to_come, ledgers_in, read_run
 
 _RUN_ALL = "run all tests, without selecting any"
-_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 class Runs:
@@ -34,7 +33,9 @@ class Runs:
         self.root = Path(os.path.realpath(root))
         """The settings folder, its real path."""
         self._newest = ledgers_in(self.root)[:1]
-        self._left: dict[Path, frozenset[Slot]] = {}
+        self._places: dict[Path, str] = {}
+        self._left: dict[str, frozenset[Slot]] = {}
+        self._used: dict[str, frozenset[Slot]] = {}
 
     @property
     def why(self) -> str:
@@ -59,17 +60,21 @@ class Runs:
         Args:
             folder: The cassette's, as any path.
         """
-        if folder not in self._left:
-            self._left = {folder: self._left_in(folder)}
-        return self._left[folder]
+        place = self._place(folder)
+        if place not in self._left:
+            self._left[place] = self._left_in(place)
+        return self._left[place]
 
     def used(self, folder: Path) -> frozenset[Slot]:
         """Return which entries of a cassette runs are known to have used: from the newest that counts on, else any."""
-        return frozenset[Slot]().union(*(one.used for one in self._of(folder) if one))
+        place = self._place(folder)
+        if place not in self._used:
+            self._used[place] = frozenset[Slot]().union(*(one.used for one in self._of(place) if one))
+        return self._used[place]
 
     def is_known(self, folder: Path) -> bool:
         """Tell whether `used` is all that those runs may have used of a cassette; not where a ledger cannot be read."""
-        return self._is_whole and all(one.known for one in self._of(folder) if one)
+        return self._is_whole and all(one.known for one in self._of(self._place(folder)) if one)
 
     def left(self, folder: Path, slot: Slot, entry: Entry | None) -> bool:
         """Tell whether an entry is proved to be unused: it was there before the run that says so.
@@ -88,20 +93,25 @@ class Runs:
             folder: The cassette's.
             at: The moment, RFC 3339 in UTC; empty for all runs on record.
         """
-        place = place_of(Path(os.path.realpath(folder)), self.root)
+        place = self._place(folder)
         return [one for run in self._all if run.at >= at and (one := run.cassettes.get(place))]
 
-    def _left_in(self, folder: Path) -> frozenset[Slot]:
+    def _left_in(self, place: str) -> frozenset[Slot]:
         if self.why:
             return frozenset()
-        *later, whole = self._of(folder)
+        *later, whole = self._of(place)
         if whole is None or not all(one.known for one in later if one):
             return frozenset()
         return whole.unused.difference(*(one.used for one in later if one))
 
-    def _of(self, folder: Path) -> list[CassetteUsage | None]:
-        place = place_of(Path(os.path.realpath(folder)), self.root)
+    def _of(self, place: str) -> list[CassetteUsage | None]:
         return [run.cassettes.get(place) for run in self._runs]
+
+    def _place(self, folder: Path) -> str:
+        """Return what the ledgers call a cassette; asked of the disk once."""
+        if folder not in self._places:
+            self._places[folder] = place_of(Path(os.path.realpath(folder)), self.root)
+        return self._places[folder]
 
     @property
     def _runs(self) -> list[UsageRun]:
@@ -120,24 +130,27 @@ class Runs:
         """Return the newest runs, the last of them the newest that counts; and why there is none that does."""
         runs: list[UsageRun] = []
         for path in ledgers_in(self.root):
-            run = read_run(path)
+            run = None if is_to_come(path) else read_run(path)
             if run is None:
-                return runs, f"{place_of(path, self.root)} cannot be read: remove it, then {_RUN_ALL}"
+                name = one_line(place_of(path, self.root))
+                return runs, f"{name} cannot be read, or is dated in the future: remove it, then {_RUN_ALL}"
             runs.append(run)
             if run.counts:
-                return runs, self._of_another_branch(run)
-        newest = f"the newest run is no proof ({runs[0].why})" if runs else "no run of tests is on record"
+                return runs, self._of_other_files(run)
+        newest = f"the newest run is no proof ({one_line(runs[0].why)})" if runs else "no run of tests is on record"
         return runs, f"{newest}: {_RUN_ALL}"
 
-    def _of_another_branch(self, run: UsageRun) -> str:
-        """Say that a run tells nothing of what is checked out: other tests ask for other entries; empty if it does."""
-        if not run.commit:
-            return ""
-        is_commit = _COMMIT.fullmatch(run.commit)
-        if is_commit and git.ask(self.root, "merge-base", "--is-ancestor", run.commit, "HEAD") is not None:
-            return ""
-        of = f"the newest run of all tests was of commit {one_line(run.commit[:12], 20)}"
-        return f"{of}, which HEAD does not hold: {_RUN_ALL}"
+    def _of_other_files(self, run: UsageRun) -> str:
+        """Say that the files of the project are others than those of a run, or may be; empty where they are the same.
+
+        What is checked out, or edited since, may hold other tests: these ask for other entries.
+        """
+        of = f" of commit {one_line(run.commit[:12], 20)}" if run.commit else ""
+        if not run.files:
+            return f"nobody knows which files the newest run of all tests{of} was of: {_RUN_ALL}"
+        if run.files != project_files.digest(self.root):
+            return f"files of the project have changed since the newest run of all tests{of}: {_RUN_ALL}"
+        return ""
 
 
 def _is_later(entry: Entry, at: str) -> bool:

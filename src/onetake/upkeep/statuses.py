@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from onetake.printable import spelled
 from onetake.stores.naming import parse_name
 from onetake.upkeep.advising import Advice, Facts, advise
 from onetake.upkeep.checking import Examination, Examined
 from onetake.upkeep.findings import Code, Finding, Severity
+from onetake.upkeep.mends import Command
 from onetake.upkeep.orphans import Orphan, Successor, Usage
 
 _OWN = frozenset(Code(advice.value) for advice in Advice if advice is not Advice.REPLAY)
@@ -27,7 +29,7 @@ class Advised:
         ordinal: 0 or more.
         advice: What to do.
         reason: Why, the first line saying it; empty where it replays, and no warning is out. Not yet safe to print.
-        command: What to run or to do; empty where nothing is to be done.
+        mend: What to run or to do, in words; empty where nothing is to be done.
         size: Bytes of the file.
         findings: All that the check says of it.
         successor: What took its place, of an orphan where that is known.
@@ -38,10 +40,15 @@ class Advised:
     ordinal: int
     advice: Advice
     reason: str
-    command: str
+    mend: str
     size: int
     findings: tuple[Finding, ...]
     successor: Successor | None
+
+    @property
+    def command(self) -> str:
+        """The one command to run; empty where it takes another thing, or several."""
+        return self.mend if isinstance(self.mend, Command) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +127,9 @@ def _breaks(one: Finding) -> bool:
 def _advised(path: Path, seen: _Seen, orphan: Orphan | None) -> Advised:
     advice = advise(facts_of(seen.findings))
     why = next((one for one in seen.findings if _leads_to(one, advice)), None)
-    reason, command = (why.message, why.mend) if why else ("", "")
+    reason, mend = (why.message, why.mend) if why else ("", "")
     successor = orphan.successor if orphan and advice is Advice.ORPHAN else None
-    return Advised(path, seen.key, seen.ordinal, advice, reason, command, seen.size, seen.findings, successor)
+    return Advised(path, seen.key, seen.ordinal, advice, reason, mend, seen.size, seen.findings, successor)
 
 
 def _leads_to(one: Finding, advice: Advice) -> bool:
@@ -135,6 +142,8 @@ def _leads_to(one: Finding, advice: Advice) -> bool:
 def _knowledge(usage: Mapping[Path, Usage]) -> str:
     """Say of which entries runs do not tell whether they are used, and why; empty where they tell it of all."""
     found = {root: why for root, one in usage.items() if (why := one.why)}
+    damaged = (spelled(book) for one in usage.values() for book in one.damaged)
+    books = [f"a line of {book} cannot be read, and is left out" for book in damaged]
     if len(set(found.values())) <= 1 and len(found) == len(usage):
-        return next(iter(found.values()), "")
-    return "; ".join(f"{root.as_posix()}: {why}" for root, why in found.items())
+        return "; ".join([*list(found.values())[:1], *books])
+    return "; ".join([*(f"{root.as_posix()}: {why}" for root, why in found.items()), *books])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,12 @@ from onetake import git
 from onetake.errors import UsageError
 from onetake.model import Entry
 from onetake.printable import block, one_line
+from onetake.provenance import now
 from onetake.upkeep import mends
 from onetake.upkeep.amending import amend
 from onetake.upkeep.checking import Examined, examine
 from onetake.upkeep.findings import Code, Finding, Severity, finding
+from onetake.upkeep.noted import reason_of
 from onetake.upkeep.projects import Project
 from onetake.writing import SecretLeftError
 
@@ -114,8 +115,8 @@ def _note(project: Project, reason: str, watch: str) -> dict[str, Any]:
     scrub = project.scrubber(()).begin().text
     root = project.settings.root
     found = {
-        "at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "reason": scrub(reason),
+        "at": now(),
+        "reason": reason_of(reason, project.scrubber(())),
         "watch": watch,
         "commit": git.line(root, "rev-parse", "HEAD"),
         "by": scrub(one_line(git.line(root, "config", "user.name"))),

@@ -1,0 +1,164 @@
+"""The requests that are stored in one cassette, and which of them a run left without an answer to give."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from onetake import key_specs
+from onetake.aside import place_of
+from onetake.cassette import Damaged
+from onetake.cassette_files import read_entry
+from onetake.errors import FormatError
+from onetake.key import Keyer
+from onetake.missed import Missed
+from onetake.model import Entry
+from onetake.stores.naming import Slot
+from onetake.upkeep import limits
+from onetake.upkeep.adopt.nearness import Asked, Nearness
+from onetake.usage import UsageRun, entries_in
+
+
+@dataclass(slots=True)
+class Stored:
+    """One stored request, and all answers to it.
+
+    Args:
+        key: Its key.
+        files: The entries, and where they lie, by ordinal.
+    """
+
+    key: str
+    files: list[tuple[Path, Entry]] = field(default_factory=list)
+
+    @property
+    def path(self) -> Path:
+        """The file of its first entry."""
+        return self.files[0][0]
+
+    @property
+    def entry(self) -> Entry:
+        """Its first entry."""
+        return self.files[0][1]
+
+    @property
+    def entries(self) -> list[Entry]:
+        """All its entries."""
+        return [entry for _, entry in self.files]
+
+
+class StoredRequests:
+    """The requests of one cassette; entries that are damaged are none.
+
+    Args:
+        folder: The cassette's.
+        misses: What was asked of it in vain.
+        root: The settings' folder.
+        runs: The runs of tests on record there.
+    """
+
+    def __init__(self, folder: Path, misses: list[Missed], root: Path, runs: Iterable[UsageRun]) -> None:
+        self._slots = entries_in(folder)
+        self._digits = {digits for digits, _ in self._slots}
+        self._by_key: dict[str, Stored] = {}
+        self._near: dict[str, Nearness] = {}
+        self.left: list[tuple[Path, str]] = []
+        """The files that hold up who looks at them, and how: each is left out."""
+        for _, name in sorted(self._slots.items()):
+            self._read(folder / name)
+        self._newest = max(one.at for one in misses)
+        self._used = _used(folder, misses, root, runs) | self._replaced()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no entry lies here at all."""
+        return not self._slots
+
+    def has(self, key: str) -> bool:
+        """Tell whether any entry has a key, readable or not."""
+        return key[:16] in self._digits
+
+    @cached_property
+    def free(self) -> tuple[Stored, ...]:
+        """The requests that may have been asked before the misses were: no run since asked for them, as far as known.
+
+        Neither were their answers adopted for others already, nor are they younger than the misses.
+        """
+        return tuple(one for one in self._by_key.values() if not any(map(self._is_used, one.entries)))
+
+    def nearest(self, missed: Missed, taken: set[str]) -> Stored | None:
+        """Return the request that is most like one that was missed; None where none is like it.
+
+        Args:
+            missed: It.
+            taken: Keys of requests that answer another miss.
+        """
+        spec = missed.key_spec
+        asked = Asked(None, missed.key, missed.ordinal, missed.test, missed.at, missed.request, spec.rules)
+        found = self._nearness(spec.rules).nearest(asked, lambda one: one.key not in taken)
+        return self._by_key[found.key] if found else None
+
+    def _read(self, path: Path) -> None:
+        entry = read_entry(path)
+        if isinstance(entry, Damaged):
+            return
+        try:
+            with limits.at_most(limits.SECONDS):  # its own key rules may hold a pattern that never ends
+                is_sound = _is_sound(entry)
+        except limits.TookTooLongError as error:
+            self.left.append((path, str(error)))
+        else:
+            if is_sound:
+                self._by_key.setdefault(entry.key, Stored(entry.key)).files.append((path, entry))
+
+    def _nearness(self, rules: Mapping[str, Any]) -> Nearness:
+        """Return the requests as they are under the rules of a miss: no other one's are run."""
+        mark = json.dumps(rules, sort_keys=True)
+        if mark not in self._near:
+            self._near[mark] = Nearness(
+                Asked(one.path, one.key, 0, "", "", one.entry.request, rules) for one in self.free
+            )
+        return self._near[mark]
+
+    def _is_used(self, entry: Entry) -> bool:
+        return (entry.key[:16], entry.ordinal) in self._used or _since(entry) > self._newest
+
+    def _replaced(self) -> frozenset[Slot]:
+        """Return the entries whose answers were adopted for other requests already."""
+        adopted = (entry.provenance.get("adopted") for one in self._by_key.values() for entry in one.entries)
+        old = (self._by_key.get(str(one.get("from"))) for one in adopted if isinstance(one, dict))
+        return frozenset((entry.key[:16], entry.ordinal) for one in old if one for entry in one.entries)
+
+
+def _used(folder: Path, misses: list[Missed], root: Path, runs: Iterable[UsageRun]) -> frozenset[Slot]:
+    """Return what the sessions that missed, and runs of tests since, are known to have used."""
+    since = min(one.at for one in misses)
+    place = place_of(Path(os.path.realpath(folder)), Path(os.path.realpath(root)))
+    # A run that ended in the second of the miss is its own, unless nothing was wrong with it.
+    later = (run for run in runs if str(run.at) > since or (run.at == since and run.why))
+    used = (run.cassettes[place].used for run in later if place in run.cassettes)
+    return frozenset[Slot]().union(*(one.used for one in misses), *used)
+
+
+def _since(entry: Entry) -> str:
+    """Return when an entry came to where it is, RFC 3339; empty where that is not known."""
+    adopted = entry.provenance.get("adopted")
+    said = adopted.get("at") if isinstance(adopted, dict) else entry.provenance.get("recorded_at")
+    return said if isinstance(said, str) else ""
+
+
+def _is_sound(entry: Entry) -> bool:
+    """Tell whether an entry may give its answer away: a good or a kept one whose request nobody changed."""
+    spec = entry.key_spec
+    if key_specs.format_age(spec) is not key_specs.Age.CURRENT or entry.verdict.startswith("reject"):
+        return False
+    try:
+        keyer, days = Keyer.from_spec(spec.rules)
+    except FormatError:
+        return False
+    return keyer.key(entry.request, days) == entry.key

@@ -1,0 +1,1 @@
+"""`onetake prune`: what is needed no more, by reason, to the trash."""

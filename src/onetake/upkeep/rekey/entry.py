@@ -1,0 +1,99 @@
+"""One entry under today's rules: scrubbed and keyed anew, from what is stored of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from onetake import gate, key_specs
+from onetake.key_specs import Age
+from onetake.model import Answer, Entry, KeySpec, Request, Response
+from onetake.scrub import Scrubbing
+from onetake.upkeep.entry_checks import dialect_of
+from onetake.upkeep.rekey.ruling import Ruled
+from onetake.upkeep.stored_rules import days_of
+
+
+class CannotRekeyError(Exception):
+    """An entry stays as it is; `args` are why, and what mends it."""
+
+
+def rekeyed(entry: Entry, ruled: Ruled, days: tuple[Any, ...] | None) -> Entry:
+    """Return an entry as today's rules have it: the same object where nothing has to change.
+
+    An entry of today's recipe whose key is right stays as it is, whatever the rules that it was keyed by: those that
+    touch nothing move nothing.
+
+    Args:
+        entry: Its key has been verified under its own rules.
+        ruled: What holds for it today.
+        days: The days that counted as today when it was keyed; None where its own rules do not ask for them.
+
+    Raises:
+        CannotRekeyError: It cannot be scrubbed, or its key not be known.
+    """
+    new = _scrubbed(entry, ruled.scrubber.begin())
+    key, spec = _keyed(new.request, ruled, days or days_of(entry))
+    if new is entry and key == entry.key and key_specs.format_age(entry.key_spec) is not Age.OLDER:
+        return entry
+    return replace(new, key=key, key_spec=spec)
+
+
+def _scrubbed(entry: Entry, scrubbing: Scrubbing) -> Entry:
+    """Return an entry without today's secrets, its key as it was; the same object where there is none."""
+    request = scrubbing.request(entry.request)
+    response = scrubbing.response(entry.response)
+    content = _content(response, scrubbing)
+    provenance = {name: _text(value, scrubbing) for name, value in entry.provenance.items()}
+    violations = tuple(
+        replace(one, path=scrubbing.text(one.path), found=scrubbing.text(one.found)) for one in entry.violations
+    )
+    is_same = request is entry.request and response is entry.response
+    if (is_same, provenance, violations) == (True, entry.provenance, entry.violations):
+        return entry
+    return replace(
+        entry,
+        request=request,
+        response=response,
+        answer=entry.answer if is_same else _answer(entry, request, content),
+        provenance=provenance,
+        violations=violations,
+        scrubbed=tuple(dict.fromkeys((*entry.scrubbed, *scrubbing.spans))),
+    )
+
+
+def _keyed(request: Request, ruled: Ruled, days: tuple[Any, ...]) -> tuple[str, KeySpec]:
+    keyer = ruled.keyer
+    if keyer.today() is None:
+        return keyer.key(request), key_specs.current(keyer.spec())
+    if not days:
+        why = '`volatile = ["today"]` holds now, and the entry does not say on which day it was recorded'
+        raise CannotRekeyError(why, "record it again")
+    return keyer.key(request, days), key_specs.current(keyer.spec(days))
+
+
+def _content(response: Response, scrubbing: Scrubbing) -> Response | None:
+    """Return what a scrubbed response reads as; what its client left in a content-encoding cannot be scrubbed there."""
+    content = gate.content_of(response)
+    if content is None or content is response:
+        return content
+    scrubbed = scrubbing.response(content)
+    if scrubbed.body != content.body:
+        why = "its response holds a secret within a content-encoding, where it cannot be scrubbed"
+        raise CannotRekeyError(why, "delete the file, and record what is then missing")
+    return scrubbed
+
+
+def _answer(entry: Entry, request: Request, content: Response | None) -> Answer | None:
+    if entry.answer is None:
+        return None
+    dialect = dialect_of(entry.dialect or "")
+    if dialect is None or content is None:
+        what = "dialect" if dialect is None else "content-encoding"
+        why = f"its answer would have to be derived again, and its {what} is not known here"
+        raise CannotRekeyError(why, f"upgrade onetake, or install the package that has this {what}")
+    return dialect.read(request, content).answer
+
+
+def _text(value: Any, scrubbing: Scrubbing) -> Any:
+    return scrubbing.text(value) if isinstance(value, str) else value
