@@ -110,6 +110,13 @@ def test_at_equal_distance_one_that_was_not_played_is_nearer():
     assert nearest(parts(chat("Hello")), []) is None
 
 
+def test_one_that_is_in_use_goes_before_one_that_was_passed_over_and_then_the_newest():
+    passed = candidate(chat("Hello A"), is_passed=True)
+    old, new = (candidate(chat(f"Hello {day}"), recorded_at=f"2026-01-0{day}") for day in (1, 2))
+    assert nearest(parts(chat("Hello A")), [passed, old, new])[0] is new
+    assert nearest(parts(chat("Hello A")), [passed])[0] is passed
+
+
 def test_only_two_hundred_candidates_are_looked_at():
     candidates = [candidate(chat("other")) for _ in range(200)]
     exact = candidate(chat("Hello"))

@@ -13,7 +13,9 @@ from onetake.project_files import digest
 
 def git(folder, *words):
     own = ("-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false")
-    done = subprocess.run(["git", *own, "-c", "core.autocrlf=false", *words], cwd=folder, check=True, capture_output=True)
+    done = subprocess.run(
+        ["git", *own, "-c", "core.autocrlf=false", *words], cwd=folder, check=True, capture_output=True
+    )
     return done.stdout
 
 

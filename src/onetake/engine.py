@@ -6,7 +6,7 @@ is held across a live call, and only `repeats="same"` holds one across a write: 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 
 from onetake import forking, gate, misses
 from onetake.cassette import Cassette
@@ -19,6 +19,7 @@ from onetake.lookup import Looked, Lookup
 from onetake.model import Entry, Repeats, Request, Response
 from onetake.printable import one_line
 from onetake.steps import Asked, Flow, Judged, Live, Policy, Replay, Wait
+from onetake.stores.naming import Slot
 from onetake.traffic import Route
 from onetake.turns import Turn
 
@@ -34,6 +35,7 @@ class Engine:
         being_made: Tells whether the cassette is being made, at the moment of asking.
         on_record: Called before each write into the cassette.
         elsewhere: Given a key, names other cassettes that hold it.
+        passed: Tells which of some entries another one has taken the place of, by key and ordinal.
         on_miss: Called with what was found for a request that is refused, and the refusal.
 
     Raises:
@@ -50,6 +52,7 @@ class Engine:
         being_made: Callable[[], bool],
         on_record: Callable[[], None],
         elsewhere: Callable[[str], list[str]],
+        passed: Callable[[Sequence[Entry]], Collection[Slot]] = lambda _: (),
         on_miss: Callable[[Looked, Refusal], None] = lambda *_: None,
     ) -> None:
         self.policy = policy
@@ -70,7 +73,7 @@ class Engine:
         self._being_made = being_made
         self._on_miss = on_miss
         self._lookup = Lookup(policy, cassette)
-        self._misses = misses.Misses(policy, cassette, elsewhere)
+        self._misses = misses.Misses(policy, cassette, elsewhere, passed)
         self._keeper = Keeper(policy, cassette, rejects, ledger, self._turn, on_record)
         self._turns: dict[str, Turn] = {}
         self._warned: set[tuple[str, str]] = set()

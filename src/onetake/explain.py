@@ -18,7 +18,7 @@ from onetake.key import volatile
 from onetake.model import Mode, Request
 from onetake.printable import one_line
 
-_CANDIDATES = 200
+CANDIDATES = 200
 """Entries that are compared: more would make a miss slow, not clearer."""
 _DIFFERENCES = 50
 _LINES = 20
@@ -42,6 +42,7 @@ class Candidate:
         commit: Empty where unknown.
         test: The test that recorded it, empty where unknown.
         is_outdated: True where today's key rules give it the key of what is asked, and its own gave it another.
+        is_passed: True where another one has taken its place, by the runs on record.
     """
 
     parts: Mapping[str, Any]
@@ -52,6 +53,7 @@ class Candidate:
     commit: str
     test: str
     is_outdated: bool = False
+    is_passed: bool = False
 
 
 def asked_line(request: Request, model: str | None) -> str:
@@ -79,15 +81,16 @@ def nearest(
         candidates: The stored ones; the first 200 are taken, and no more are read.
 
     Returns:
-        The nearest and how it differs, at most 50 differences; at equal distance one that has not been played, of
-        played ones the last. None without candidates.
+        The nearest of those that are in use, as far as known, and how it differs, at most 50 differences; at equal
+        distance one that has not been played, of played ones the last, and then the newest. None without candidates.
     """
 
-    def rank(candidate: Candidate) -> tuple[bool, float, bool, int]:
-        ordinal = -candidate.ordinal if candidate.played else candidate.ordinal
-        return not candidate.is_outdated, distance(asked_parts, candidate.parts), candidate.played, ordinal
+    def rank(one: Candidate) -> tuple[bool, bool, float, bool, int]:
+        ordinal = -one.ordinal if one.played else one.ordinal
+        return not one.is_outdated, one.is_passed, distance(asked_parts, one.parts), one.played, ordinal
 
-    found = min(islice(candidates, _CANDIDATES), key=rank, default=None)
+    newest = sorted(islice(candidates, CANDIDATES), key=lambda one: one.recorded_at, reverse=True)
+    found = min(newest, key=rank, default=None)
     return None if found is None else (found, differences(asked_parts, found.parts, _DIFFERENCES))
 
 

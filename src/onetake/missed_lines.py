@@ -20,6 +20,8 @@ from onetake.writing import is_binary
 FORMAT = 1
 """The version of a line's format. 1: the first."""
 
+_LONGEST, _LONGEST_NAME = 4096, 255
+"""Characters of a path, and of a name in it, that any system takes."""
 _KEY = re.compile(r"[0-9a-f]{64}")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 
@@ -78,7 +80,7 @@ def _missed(said: Mapping[str, Any], root: Path) -> Missed:
     """Read what `MissBook` wrote; raises ValueError, TypeError, KeyError or FormatError where it is damaged."""
     cassette, key, ordinal, at = _text(said["cassette"]), _text(said["key"]), said["ordinal"], _text(said["at"])
     is_number = type(ordinal) is int and ordinal >= 0
-    if "\0" in cassette or not _KEY.fullmatch(key) or not is_number or not _MOMENT.fullmatch(at):
+    if not _is_path(cassette) or not _KEY.fullmatch(key) or not is_number or not _MOMENT.fullmatch(at):
         raise ValueError
     return Missed(
         folder=(root / cassette).absolute(),
@@ -91,6 +93,11 @@ def _missed(said: Mapping[str, Any], root: Path) -> Missed:
         contracts=tuple(_contract(one) for one in said["contracts"]),
         scrubbed=tuple(_texts(said["scrubbed"])),
     )
+
+
+def _is_path(text: str) -> bool:
+    """Tell whether a system would take it as a path at all."""
+    return "\0" not in text and len(text) <= _LONGEST and all(len(part) <= _LONGEST_NAME for part in text.split("/"))
 
 
 def _key_spec(said: Mapping[str, Any]) -> KeySpec:

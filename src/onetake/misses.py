@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from onetake import dialects, explain, key_specs, modes
@@ -19,6 +20,7 @@ from onetake.lookup import Looked
 from onetake.model import Entry, Mode, Request, header
 from onetake.printable import one_line
 from onetake.steps import Asked, Policy
+from onetake.stores.naming import Slot
 
 _REASONS = {
     Found.ABSENT: "no interaction is stored for this request",
@@ -44,12 +46,20 @@ class Misses:
         policy: What the session goes by.
         cassette: Its entries.
         elsewhere: Given a key, names other cassettes that hold it.
+        passed: Tells which of some entries another one has taken the place of, by key and ordinal.
     """
 
-    def __init__(self, policy: Policy, cassette: Cassette, elsewhere: Callable[[str], Sequence[str]]) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        cassette: Cassette,
+        elsewhere: Callable[[str], Sequence[str]],
+        passed: Callable[[Sequence[Entry]], Collection[Slot]],
+    ) -> None:
         self._policy = policy
         self._cassette = cassette
         self._elsewhere = elsewhere
+        self._passed = passed
 
     def closed(self, request: Request) -> InteractionNotFound:
         """Make the refusal of a call that comes after its session has ended."""
@@ -153,10 +163,13 @@ class Misses:
         return explain.describe(*found, self._policy.prefix) if found else ""
 
     def _candidates(self, asked: Asked, played: set[tuple[str, int]]) -> Iterator[Candidate]:
-        """Read the entries that a request may be compared with, one by one, as they are asked for."""
-        for _, _, entry in self._cassette.all():
-            if isinstance(entry, Entry) and (found := self._candidate(entry, asked, played)) is not None:
-                yield found
+        """Read the entries that a request may be compared with, and no more."""
+        sound = (entry for _, _, entry in self._cassette.all() if isinstance(entry, Entry))
+        entries = list(islice(sound, explain.CANDIDATES))
+        passed = self._passed(entries)
+        for entry in entries:
+            if (found := self._candidate(entry, asked, played)) is not None:
+                yield replace(found, is_passed=(entry.key[:16], entry.ordinal) in passed)
 
     def _candidate(self, entry: Entry, asked: Asked, played: set[tuple[str, int]]) -> Candidate | None:
         found = candidate(entry, self._cassette, played, self._policy.keyer)

@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from onetake import active, children, dummies, endings, guard_sockets, leaving, patching, placing, usage
+from onetake import active, children, dummies, endings, guard_sockets, leaving, patching, placing, succession, usage
 from onetake.account import Account
 from onetake.aside import AsideStore, clear, elsewhere, journal, place_of
 from onetake.cassette import Cassette
@@ -122,6 +122,7 @@ class SessionRun:
             being_made=lambda: self._making.begun,
             on_record=self._making.mark if may_be_half_made else _nothing,
             elsewhere=lambda key: elsewhere(self._folder, key, self._policy.root),
+            passed=lambda entries: succession.passed_in(self._folder, self._policy.root, entries),
             on_miss=self._missed.note,
         )
 

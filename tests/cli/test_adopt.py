@@ -15,15 +15,26 @@ from onetake.steps import Flow
 
 
 @pytest.fixture
-def missing(project, store, make_entry, direct):
+def miss(project):
+    """Return a function that has a session of the test that recorded these entries ask requests in vain."""
+
+    def run(*requests):
+        test = "tests/test_a.py::test_b"
+        session = SessionRun(Options("cassettes/a", "none"), load_settings(project), Mode.NONE, test)
+        for request in requests:
+            with pytest.raises(InteractionNotFound):
+                session.session._engine.begin(request, Flow("one"))
+
+    return run
+
+
+@pytest.fixture
+def missing(project, store, make_entry, direct, miss):
     """Return a function that stores what was asked in these words, and misses the same with fields added."""
 
     def run(*texts, **more):
         store(*(make_entry(text, contract=None) for text in texts))
-        session = SessionRun(Options("cassettes/a", "none"), load_settings(project), Mode.NONE)
-        for text in texts:
-            with pytest.raises(InteractionNotFound):
-                session.session._engine.begin(direct.chat(text, **more), Flow("one"))
+        miss(*(direct.chat(text, **more) for text in texts))
         return project / "cassettes/a"
 
     return run
@@ -45,7 +56,7 @@ def test_without_misses_there_is_nothing_to_adopt(run, project):
         "left": [],
         "written": [],
         "failed": [],
-        "dry_run": True,
+        "done": False,
     }
 
 
@@ -65,7 +76,7 @@ def test_yes_writes_new_entries_beside_the_old(run, missing):
     code, said, _ = run("adopt", "--yes", "--reason", "since 2.0")
     assert (code, said.splitlines()[-1]) == (
         0,
-        "2 entries written; the old ones stay, for `onetake prune --superseded`",
+        "2 entries written; the old ones stay until you run all tests, then `onetake prune --superseded`",
     )
     assert set(before) < set(names(folder))
     assert len(names(folder)) == 4
@@ -83,7 +94,7 @@ def test_its_document(run, missing):
     (entry,) = group["entries"]
     assert (group["misses"], entry["cassette"], entry["ordinal"], entry["missed"]) == (1, "cassettes/a", 0, True)
     assert document["written"] == [f"cassettes/a/chat-gpt-5-{entry['key'][:16]}.json"]
-    assert document["dry_run"] is False
+    assert document["done"] is True
 
 
 def test_one_difference_may_be_adopted_alone(run, missing):
@@ -94,22 +105,46 @@ def test_one_difference_may_be_adopted_alone(run, missing):
     assert (code, "no difference has that name" in said) == (2, True)
 
 
+def test_an_edited_prompt_is_written_only_where_it_is_named(run, project, store, make_entry, direct, miss):
+    store(make_entry("Is Paris the capital?", contract=None), make_entry("Sort it", contract=None))
+    miss(direct.chat("Is London the capital?"), direct.chat("Sort it", store=False))
+    folder = project / "cassettes/a"
+    code, said, _ = run("adopt")
+    name = next(one["name"] for one in json.loads(run("adopt", "--json")[1])["groups"] if one["cautions"])
+    named = f"1 entry of {name}, which has a caution: `onetake adopt --only {name} --yes` writes them\n"
+    assert (code, said.splitlines()[-2]) == (0, "1 entry would be written: `onetake adopt --yes` does it")
+    assert said.endswith(named)
+    code, said, _ = run("adopt", "--yes")
+    assert (code, len(names(folder)), said.endswith(named)) == (1, 3, True)
+    code, said, _ = run("adopt", "--yes")
+    assert (code, len(names(folder)), "nothing was written\n" in said, "old ones" in said) == (1, 3, True, False)
+    code, said, _ = run("adopt", "--only", name)
+    assert (code, f"would be written: `onetake adopt --only {name} --yes` does it" in said) == (0, True)
+    assert (run("adopt", "--only", name, "--yes")[0], len(names(folder))) == (0, 4)
+
+
+def test_numbers_say_what_they_are_of(run, store, make_entry, direct, miss):
+    store(*(make_entry("one", contract=None, ordinal=ordinal) for ordinal in (0, 1)))
+    miss(direct.chat("one", store=False))
+    _, said, _ = run("adopt", "cassettes")
+    assert ": 1 request missed\n" in said
+    assert "entries  2 for what was missed: one for each answer that a request has\n" in said
+    assert said.endswith("2 entries would be written: `onetake adopt cassettes --yes` does it\n")
+
+
 def test_what_is_refused_is_said_with_what_mends_it_and_fails(run, missing):
     folder = missing("one", model="gpt-6")
     code, said, _ = run("adopt", "--yes")
     assert code == 1
     assert 'refused  another model is asked: "gpt-5" is now "gpt-6"' in said
-    assert "mend     record it again" in said
+    assert "mend     pytest --record-mode=new_episodes tests/test_a.py::test_b" in said
     assert len(names(folder)) == 1
     name = json.loads(run("adopt", "--json")[1])["groups"][0]["name"]
     assert run("adopt", "--only", name)[0] == 2
 
 
-def test_what_is_like_nothing_is_not_explained_and_fails(run, project, direct):
-    session = SessionRun(Options("cassettes/a", "none"), load_settings(project), Mode.NONE)
-    for number in range(12):
-        with pytest.raises(InteractionNotFound):
-            session.session._engine.begin(direct.chat(f"\x1b[31mred {number}"), Flow("one"))
+def test_what_is_like_nothing_is_not_explained_and_fails(run, miss, direct):
+    miss(*(direct.chat(f"\x1b[31mred {number}") for number in range(12)))
     code, said, _ = run("adopt")
     assert code == 1
     assert said.count("is not explained") == 10

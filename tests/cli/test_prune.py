@@ -112,7 +112,7 @@ def test_what_is_no_cassette_is_no_place_to_look(run, project, two, place, comma
     assert run(command, place)[::2] == (2, said)
 
 
-def test_a_full_disk_is_told_with_the_place(run, two, ran, monkeypatch):
+def test_br_147_a_full_disk_is_told_with_the_place_and_nothing_is_lost(run, two, ran, monkeypatch):
     ran(*two)
 
     def full(*_):

@@ -46,8 +46,8 @@ def test_a_watched_file_that_changed(folder):
     parser.write_text("def parse(text):\n    return text.strip()\n")
     (found,) = folder.findings()
     assert (found.code, found.severity) == ("predates-parser", "warning")
-    assert f"onetake show {path.as_posix()}" in found.mend
-    assert "--record-mode=all tests/test_a.py::test_b" in found.mend
+    assert f"onetake show {path.as_posix()}" in found.message
+    assert "--record-mode=all tests/test_a.py::test_b" in found.message
 
 
 def test_a_contract_that_is_declared_nowhere_is_the_schema_beside_the_entry(folder, answer):

@@ -31,6 +31,18 @@ def test_who_recorded_an_entry_records_it_again(folder, test, said):
     assert mends.record_again(entry, Mode.ALL) == said
 
 
+def test_one_command_records_what_several_tests_missed():
+    tests = [f"t.py::test_{name}" for name in "abcdefg"]
+    again = "pytest --record-mode=new_episodes t.py::test_a t.py::test_b"
+    assert mends.record_all([*tests[:2], tests[0]], Mode.NEW_EPISODES) == again
+    assert isinstance(mends.record_all(tests[:2], Mode.NEW_EPISODES), mends.Command)
+    assert mends.record_all(tests[:1], Mode.ALL) == "pytest --record-mode=all t.py::test_a"
+    assert mends.record_all(tests, Mode.NEW_EPISODES) == (
+        f"{again} t.py::test_c t.py::test_d t.py::test_e, and so for 2 more"
+    )
+    assert mends.record_all([], Mode.ALL).startswith("record it again: `onetake run --mode all")
+
+
 def test_paths_are_quoted_for_a_shell_and_told_from_the_current_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert mends.show(tmp_path / "x.json") == "onetake show x.json"

@@ -240,3 +240,10 @@ def test_the_use_of_a_folder_without_entries_need_not_be_known(folder):
     (folder.root / "left" / "_schemas").mkdir(parents=True)
     (folder.root / "left" / "_schemas" / f"{'ab' * 32}.json").write_bytes(b"{}")
     assert status(folder.root).knowledge == ""
+
+
+def test_br_153_what_is_stored_and_not_played_is_reported(folder, answer, orphans):
+    files = folder.record((prompt(1), answer), (prompt(2), answer), ("another", answer))
+    folder.ran(unused=files[:1], used=files[1:])
+    assert list(orphans()) == [files[0].name]
+    assert [one.path for one in planned(folder.root, Wanted(frozenset({Reason.ORPHAN}))).entries] == files[:1]

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from onetake import explain
 from onetake.cli import output
 from onetake.cli.entries import folder_to_search
 from onetake.cli.exits import Exit
@@ -23,7 +24,7 @@ _MISSES = 10
 @click.command()
 @click.argument("path", required=False)
 @click.option("--yes", is_flag=True, help="Write the entries; without it they are only shown.")
-@click.option("--only", multiple=True, metavar="NAME", help="Adopt only the difference of this name; may be repeated.")
+@click.option("--only", multiple=True, metavar="NAME", help="Only the difference of this name; a caution needs it.")
 @click.option("--reason", default="", metavar="TEXT", help="Why it may be, for the provenance of the new entries.")
 @output.json_option()
 @click.pass_context
@@ -34,20 +35,22 @@ def adopt(
 
     After an SDK's upgrade that adds a field, say, or an edit of a prompt that changes nothing of its sense. Only
     cassettes in PATH and below count; those of the whole project where it is left out. Each difference is shown, with
-    what it explains. Nothing is asked of a provider, and no entry is replaced. Exit code 1 where a miss is left.
+    what it explains. One with a caution, such as an edited prompt, is adopted only where --only names it. Nothing is
+    asked of a provider, and no entry is replaced. Exit code 1 where a miss is left.
     """
     start = folder_to_search(path)
     found = plan(start)
     chosen = _chosen(found, only)
-    done: list[Written] = []
-    if yes:
-        done = [one for group in chosen for one in adopt_group(group, reason, start)]
-    failed = bool(found.unexplained) or any(group.refused for group in found.groups) or any(map(_failed, done))
+    ready = [group for group in chosen if group.name in only or not group.needs_naming]
+    done = [one for group in ready for one in adopt_group(group, reason, start)] if yes else []
+    unnamed = [group for group in chosen if group not in ready]
+    left = any(group.refused for group in found.groups) or (yes and bool(unnamed))
     if as_json:
         output.print_json(_document(found, done, wrote=yes))
     else:
-        _print(found, chosen, done, wrote=yes)
-    context.exit(Exit.FINDINGS if failed else Exit.OK)
+        _print(found, done)
+        _print_next(ready, unnamed, done if yes else None, path)
+    context.exit(Exit.FINDINGS if found.unexplained or left or any(map(_failed, done)) else Exit.OK)
 
 
 def _chosen(found: Plan, only: Sequence[str]) -> list[Group]:
@@ -71,7 +74,7 @@ def _document(found: Plan, done: Sequence[Written], *, wrote: bool) -> dict[str,
         "left": [{"path": output.shown_path(path), "why": why} for path, why in found.left],
         "written": [output.shown_path(one.path) for one in done if not one.why],
         "failed": [{"path": output.shown_path(one.path), "why": one.why} for one in done if one.why],
-        "dry_run": not wrote,
+        "done": wrote,
     }
 
 
@@ -110,7 +113,7 @@ def _unexplained_data(one: Unexplained) -> dict[str, Any]:
     }
 
 
-def _print(found: Plan, chosen: Sequence[Group], done: Sequence[Written], *, wrote: bool) -> None:
+def _print(found: Plan, done: Sequence[Written]) -> None:
     for group in found.groups:
         _print_group(group)
     for one in found.unexplained[:_MISSES]:
@@ -126,28 +129,43 @@ def _print(found: Plan, chosen: Sequence[Group], done: Sequence[Written], *, wro
         output.say(f"{output.shown_path(failure.path)}: not written: {failure.why}")
     if not found.groups and not found.unexplained:
         output.say("nothing to adopt: what the last runs asked for is stored, or nothing was missed")
-    elif wrote:
-        written = output.entries(sum(not one.why for one in done))
-        output.say(f"{written} written; the old ones stay, for `onetake prune --superseded`")
-    elif chosen:
-        number = sum(len(group.adoptions) for group in chosen)
-        output.say(f"{output.entries(number)} would be written: `onetake adopt --yes` does it")
+
+
+def _print_next(
+    ready: Sequence[Group], unnamed: Sequence[Group], done: Sequence[Written] | None, path: str | None
+) -> None:
+    """Say what was written, or would be, and what to run next; nothing is done on a dry run."""
+    command = f"onetake adopt {explain.quoted(path)}" if path else "onetake adopt"
+    written = sum(not one.why for one in done or ())
+    if written:
+        next_one = "run all tests, then `onetake prune --superseded`"
+        output.say(f"{output.entries(written)} written; the old ones stay until you {next_one}")
+    elif done is not None and (ready or unnamed):
+        output.say("nothing was written")
+    elif ready:
+        number = sum(len(group.adoptions) for group in ready)
+        named = "".join(f" --only {group.name}" for group in ready if group.needs_naming)
+        output.say(f"{output.entries(number)} would be written: `{command}{named} --yes` does it")
+    for group in unnamed:
+        entries = output.entries(len(group.adoptions))
+        output.say(f"{entries} of {group.name}, which has a caution: `{command} --only {group.name} --yes` writes them")
 
 
 def _print_group(group: Group) -> None:
-    output.title(f"{group.name}: {counted(len(group.misses), 'request')} missed")
+    output.title(f"{group.name}: {counted(group.requests, 'request')} missed")
     for one in group.operations:
         output.say(f"  {one}")
     tests = ", ".join(group.tests[:_TESTS]) + (f" and {len(group.tests) - _TESTS} more" * (len(group.tests) > _TESTS))
     missed = sum(one.missed for one in group.adoptions)
     others = len(group.adoptions) - missed
+    repeated = ": one for each answer that a request has" if missed > group.requests else ""
     output.fields(
         [
             ("  tests", tests),
             ("  caution", "\n".join(group.cautions)),
             ("  refused", group.refused),
             ("  mend", group.mend),
-            ("  entries", f"{missed:,} for what was missed" if missed else ""),
+            ("  entries", f"{missed:,} for what was missed{repeated}" if missed else ""),
             ("", f"{others:,} more, to which the same applies and which the run did not reach" if others else ""),
         ]
     )

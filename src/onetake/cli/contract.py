@@ -102,7 +102,8 @@ def _types(project: Project, names: Sequence[str]) -> list[ContractSettings]:
     declared = project.settings.contracts
     for name in names:
         if name not in declared:
-            raise UsageError(f"contract {name!r} is not declared in the settings{nearest(name, declared, 'none is')}")
+            known = f"they declare {', '.join(map(repr, declared)) or 'none'}"
+            raise UsageError(f"contract {name!r} is not declared in the settings{nearest(name, declared, known)}")
         if not names_type(declared[name].schema):
             raise UsageError(f"contract {name!r} is the file {declared[name].schema}: only a type can be frozen")
     return [one for one in declared.values() if (one.name in names if names else names_type(one.schema))]

@@ -6,10 +6,12 @@ themselves where they are written. The list of what is a secret is data, in `sha
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 from urllib.parse import quote, quote_plus, unquote_plus
 
 from onetake import jsonpath
@@ -148,6 +150,18 @@ class Scrubbing:
         """Return a text (a message, a log line, a file name) without secrets."""
         self._names.watch(text)
         return self._found_and_rewritten(text, "")
+
+    def data(self, data: Any, where: str) -> Any:
+        """Return JSON data (a provenance, say) without secrets, wherever in it; the same object if there is none.
+
+        Args:
+            data: Null, a boolean, number, text, list or mapping of such.
+            where: What its places are told under: `provenance`.
+        """
+        text = json.dumps(data, ensure_ascii=False)
+        self._names.watch(text)
+        edits = chunk_edits(Chunk(0, len(text), text, "application/json"), Search(self._finder))
+        return json.loads(self._rewritten(text, edits, where)) if edits else data
 
     def _url(self, url: str, where: str) -> str:
         url, removed = without_credentials(url)

@@ -44,11 +44,37 @@ def amend(path: Path, seen: Entry, change: _Change) -> bool:
         if data is None or changed is None:
             return False
         entry, new, sides = changed
-        for name, content in sides.items():
-            store.add_side(name, content)
-        if new == data or store.exchange(entry.key, entry.ordinal, data, new):
+        if new == data or exchange(store, entry, data, new, sides):
             return True
     raise StoreError(f"{path.as_posix()}: cannot be written: it is changed all the time")
+
+
+def exchange(store: DirectoryStore, entry: Entry, was: bytes, data: bytes, sides: Mapping[str, bytes]) -> bool:
+    """Write an entry over what it was made of, its sidecars before it.
+
+    Args:
+        store: Where it is.
+        entry: It; its key and ordinal count.
+        was: The bytes that it was read with.
+        data: What it is now, as `looked_over` gives it.
+        sides: Its sidecars, by name.
+
+    Returns:
+        False if the file has other bytes by now, or is gone; no entry was written.
+
+    Raises:
+        StoreError: It cannot be written.
+    """
+    _add_sides(store, sides)
+    if not store.exchange(entry.key, entry.ordinal, was, data):
+        return False
+    _add_sides(store, sides)  # a prune that looked before took them for unused
+    return True
+
+
+def _add_sides(store: DirectoryStore, sides: Mapping[str, bytes]) -> None:
+    for name, content in sides.items():
+        store.add_side(name, content)
 
 
 def _changed(

@@ -214,7 +214,7 @@ class Examination:
         headers = () if keyed else tuple(entry.key_spec.rules.get("headers", ()))
         yield from secrets.in_entry(held, entry, project.scrubber(headers), verified=not (keyed or answered))
         yield from entry_checks.check_verdict(held, entry)
-        yield from entry_checks.check_adopted(held, entry)
+        yield from entry_checks.check_adopted(held, entry, project.scrubber(()))
         yield from check_age(held, entry, project.settings.probe_after)
         if by_today:
             yield from self._contracts.check(held, entry, project, holding, by_today)

@@ -16,6 +16,7 @@ from onetake.key import Keyer
 from onetake.key_specs import Age
 from onetake.model import Answer, Entry, Mode
 from onetake.printable import one_line
+from onetake.scrub import Scrubber
 from onetake.stores.naming import entry_name, label
 from onetake.upkeep import mends
 from onetake.upkeep.findings import Code, Finding, finding
@@ -129,12 +130,13 @@ def check_verdict(held: Held, entry: Entry) -> Iterator[Finding]:
         yield finding(Code.KEPT, held.path, why, mend, held.line_of("verdict"))
 
 
-def check_adopted(held: Held, entry: Entry) -> Iterator[Finding]:
-    """Say that an entry's answer was given to another request, and why it was taken for this one."""
+def check_adopted(held: Held, entry: Entry, scrubber: Scrubber) -> Iterator[Finding]:
+    """Say that an entry's answer was given to another request, and why it was taken for this one, without secrets."""
     adopted = entry.provenance.get("adopted")
     if adopted is not None:
         said = adopted if isinstance(adopted, dict) else {}
-        old, at, reason = (one_line(str(said.get(name, "unknown")), 300) for name in ("from", "at", "reason"))
+        scrub = scrubber.begin().text
+        old, at, reason = (one_line(scrub(str(said.get(name, "unknown"))), 300) for name in ("from", "at", "reason"))
         why = f"its answer was adopted at {at}, from the entry with the key {old[:16]}: {reason}"
         mend = "look at it, or record it again to have an answer of its own"
         yield finding(Code.ADOPTED, held.path, why, mend, held.line_of("provenance"))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from onetake import explain
 from onetake.format.sidecar import REMEDY
 from onetake.model import Entry, Mode
-from onetake.printable import spelled
+from onetake.printable import one_line, spelled
 
 
 class Command(str):
@@ -15,6 +16,9 @@ class Command(str):
 
     __slots__ = ()
 
+
+_NAMED = 5
+"""Tests that one command names."""
 
 RESTORE = REMEDY
 UPGRADE = "upgrade onetake: a newer one wrote this"
@@ -41,6 +45,21 @@ def record_by(test: object, mode: Mode) -> str:
     if node:
         return Command(explain.command(mode, node))
     return f'record it again: `onetake run --mode {mode} -- PROGRAM`, or mode="{mode}" in the code'
+
+
+def record_all(tests: Sequence[str], mode: Mode) -> str:
+    """Say how to record again what several tests recorded: one command that names the first five.
+
+    Args:
+        tests: Their ids; none where it was no test.
+        mode: As for `record_again`.
+    """
+    nodes = list(dict.fromkeys(filter(None, map(_node, tests))))
+    first, others, more = record_by(next(iter(nodes), ""), mode), nodes[1:_NAMED], len(nodes) - _NAMED
+    if not others:
+        return first
+    every = Command(" ".join([first, *(explain.quoted(one_line(node, 400)) for node in others)]))
+    return f"{every}, and so for {more} more" if more > 0 else every
 
 
 def record_missing(entry: Entry) -> str:

@@ -17,6 +17,7 @@ from onetake.missed import Missed, damaged_in, missed_in
 from onetake.model import Entry, Mode
 from onetake.printable import one_line, spelled
 from onetake.stores.naming import Slot
+from onetake.succession import Come, passed_over
 from onetake.upkeep import mends
 from onetake.upkeep.adopt.allowing import may_be_taken
 from onetake.upkeep.adopt.changes import changes
@@ -229,8 +230,11 @@ class CassetteUse:
                 is_free = old.test == new.test and old.path not in taken
                 return is_free and not any(old.slot in used for used in runs)
 
-            old = self._nearest(new, lost)
-            if old is not None:
+            def in_use(old: Asked, lost: Callable[[Asked], bool] = lost) -> bool:
+                return old.slot not in self._passed and old.slot not in self._adopted and lost(old)
+
+            nearest = self._nearest(new, in_use) or self._nearest(new, lost)
+            for old in filter(lost, self._by_key[nearest.key] if nearest else ()):
                 taken.add(old.path)
                 why = f"{one_line(missed.test, 200)} did not ask for it when it last ran, but missed another request"
                 or_else = f"where this answer may stay: {mends.adopt(self._usage.root)}"
@@ -243,6 +247,21 @@ class CassetteUse:
         with suppress(TookTooLongError), at_most(SECONDS):
             return self._nearness.nearest(asked, fits)
         return None
+
+    @cached_property
+    def _passed(self) -> frozenset[Slot]:
+        """Which entries another one had taken the place of when the first request was missed."""
+        since = min((one.at for one in self._missed), default="")
+        earlier = [(at, run) for at, run in self._runs.told(self._folder) if at < since]
+        return passed_over((Come(one.slot, one.test, one.at) for one in self._stored), earlier)
+
+    @cached_property
+    def _by_key(self) -> Mapping[str, list[Asked]]:
+        """All answers to each request; they go together."""
+        found: dict[str, list[Asked]] = defaultdict(list)
+        for one in self._stored:
+            found[one.key].append(one)
+        return found
 
     @cached_property
     def _nearness(self) -> Nearness:

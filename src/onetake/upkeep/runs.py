@@ -93,8 +93,16 @@ class Runs:
             folder: The cassette's.
             at: The moment, RFC 3339 in UTC; empty for all runs on record.
         """
+        return [one for ended, one in self.told(folder) if ended >= at]
+
+    def told(self, folder: Path) -> list[tuple[str, CassetteUsage]]:
+        """Return what each run on record did with a cassette, and when that run ended, whether it counts or not.
+
+        Args:
+            folder: The cassette's.
+        """
         place = self._place(folder)
-        return [one for run in self._all if run.at >= at and (one := run.cassettes.get(place))]
+        return [(run.at, one) for run in self._all if (one := run.cassettes.get(place))]
 
     def _left_in(self, place: str) -> frozenset[Slot]:
         if self.why:

@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from onetake.model import Entry
-from onetake.scrub import Scrubber
+from onetake.scrub import Scrubber, Scrubbing
 from onetake.scrub.scanning import scan
 from onetake.upkeep import mends
 from onetake.upkeep.findings import Code, Finding, finding
@@ -48,6 +49,7 @@ def in_entry(held: Held, entry: Entry, scrubber: Scrubber, *, verified: bool) ->
         scrubbing = scrubber.begin()
         scrubbing.request(entry.request)
         scrubbing.response(entry.response)
+        without(entry, scrubbing)
         if scrubbing.spans or not verified or scan(rest.encode()):
             in_bytes = list(in_file(held.path, held.data))
             found = in_bytes or [_secret(held.path, "secret", where, 1) for where in scrubbing.spans]
@@ -58,14 +60,46 @@ def in_entry(held: Held, entry: Entry, scrubber: Scrubber, *, verified: bool) ->
             yield from (_secret(held.path, found.kind, f"{side}.body", 1) for found in scan(body))
 
 
+def is_clear(entry: Entry, scrubber: Scrubber) -> bool:
+    """Tell quickly that an entry holds no secret; True is certain, False says only that somebody must look.
+
+    Args:
+        entry: Its answer is looked through too, whether the response says the same or not.
+        scrubber: The project's.
+    """
+    if is_binary(entry.request.body) or is_binary(entry.response.body):
+        return False
+    return scrubber.clears(entry.request, entry.response, _rest(entry, repr(entry.answer)))
+
+
+def without(entry: Entry, scrubbing: Scrubbing) -> Entry:
+    """Return an entry whose provenance, metrics, violations and unknown fields hold no secret; itself where none did.
+
+    Args:
+        entry: Its request and response stay as they are.
+        scrubbing: It is told where secrets were.
+    """
+    said = [[one.path, one.found] for one in entry.violations]
+    new = scrubbing.data(said, "violations")
+    changed: dict[str, Any] = {}
+    if new is not said:
+        pairs = zip(entry.violations, new, strict=True)
+        changed["violations"] = tuple(replace(one, path=path, found=found) for one, (path, found) in pairs)
+    for name in ("provenance", "metrics", "extra"):
+        data = getattr(entry, name)
+        if (scrubbed := scrubbing.data(data, name)) is not data:
+            changed[name] = scrubbed
+    return replace(entry, **changed) if changed else entry
+
+
 def _scrub(path: Path) -> str:
     return f"revoke it where it was issued, for version control may hold it; {mends.rekey(path.parent)} --yes scrubs it"
 
 
-def _rest(entry: Entry) -> str:
-    """Return what an entry holds besides its request, response and answer, as JSON."""
+def _rest(entry: Entry, *more: str) -> str:
+    """Return what an entry holds besides its request, response and answer, and more, as JSON."""
     violations = [(one.path, one.expected, one.found) for one in entry.violations]
-    words = [entry.verdict, entry.contract.name if entry.contract else "", entry.dialect, entry.request.method]
+    words = [entry.verdict, entry.contract.name if entry.contract else "", entry.dialect, entry.request.method, *more]
     held = [entry.provenance, entry.metrics, entry.key_spec.rules, entry.extra]
     return _write({"": [words, violations, entry.scrubbed, held]})
 

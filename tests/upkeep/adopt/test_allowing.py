@@ -95,6 +95,27 @@ def test_everything_else_is_refused(old, new, word):
     assert word in why.why
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"temperature": 2},
+        {"n": 5},
+        {"max_tokens": 1},
+        {"tool_choice": "none"},
+        {"logit_bias": {"1": -100}},
+        {"seed": 7},
+        {"stop": ["."]},
+        {"response_format": {"type": "json_object"}},
+        {"web_search_options": {"x": 1}},
+        {"prediction": {"type": "content", "content": "no"}},
+    ],
+)
+@pytest.mark.parametrize("url", [CHAT, MESSAGES, OTHER])
+def test_a_parameter_that_was_added_is_refused_beside_a_field_that_is_none(url, more):
+    why, _ = judged(request(BASE, url), request({**BASE, "store": False, **more}, url))
+    assert f"$.{next(iter(more))}: " in why.why
+
+
 def test_other_words_of_the_program_in_a_prompt_are_adopted_with_a_caution():
     assert told(messages(("user", "Sort teh list")), messages(("user", "Sort the list"))) == (None, (EDITED,))
     parts = [{"role": "user", "content": [{"type": "text", "text": text}]} for text in ("Sort teh list", "Sort it")]

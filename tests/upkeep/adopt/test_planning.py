@@ -44,3 +44,13 @@ def test_a_test_that_is_no_more_is_forgotten_once_all_tests_passed(folder, upgra
     assert len(plan(folder.root).groups) == 1
     folder.ran()
     assert plan(folder.root).groups == ()
+
+
+def test_a_line_of_a_book_that_cannot_be_read_is_said_and_the_others_count(folder, answer):
+    folder.record(("Sort this thing please", answer))
+    folder.miss("Sort this thing, please")
+    (book,) = (folder.root / ".onetake/missed").rglob("*.jsonl")
+    book.write_bytes(b'{"onetake_missed": 1, "request": 5}\n' + book.read_bytes())
+    made = plan(folder.root)
+    assert made.left == ((book, "a line of it cannot be read"),)
+    assert len(made.groups) == 1

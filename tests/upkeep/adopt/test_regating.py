@@ -31,6 +31,18 @@ def test_another_schema_is_refused_although_the_answer_satisfies_it(folder, dire
     assert group.refused == "the schema of the contract 'items' that judged it is another one now"
 
 
+@pytest.mark.parametrize("asked", ["items", None])
+def test_the_contract_of_today_counts_whatever_the_miss_knew(folder, direct, answer, items, asked):
+    folder.record(("one", answer))
+    folder.miss(direct.chat("one", store=False), contract=asked)
+    assert plan(folder.root).groups[0].refused == ""
+    items["properties"]["tags"]["maxItems"] = 2
+    folder.schema(items)
+    assert "the schema of the contract 'items'" in plan(folder.root).groups[0].refused
+    folder.settings("schema_version = 3")
+    assert "schema_version 1, which is 3 now" in plan(folder.root).groups[0].refused
+
+
 def test_an_answer_that_the_contract_never_judged_is_refused(folder, direct, answer):
     folder.record(("one", answer), contract=None)
     folder.miss(direct.chat("one", store=False))

@@ -281,7 +281,7 @@ def test_settings_that_are_wrong_are_told(folder, two):
         plan(folder.root, wanted(Reason.SIDECAR))
 
 
-def test_nothing_is_changed_by_a_plan(folder, two, reject):
+def test_br_142_to_look_changes_nothing(folder, two, reject):
     reject()
     folder.ran(two)
     folder.settings("schema_version = 2")

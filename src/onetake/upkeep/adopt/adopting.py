@@ -10,10 +10,11 @@ from pathlib import Path
 from onetake import git
 from onetake.errors import StoreError
 from onetake.missed import Missed
-from onetake.model import Entry
+from onetake.model import Entry, Mode
 from onetake.printable import one_line
 from onetake.provenance import now
 from onetake.stores.directory import DirectoryStore
+from onetake.upkeep import mends
 from onetake.upkeep.adopt.operations import Operations
 from onetake.upkeep.noted import reason_of
 from onetake.upkeep.projects import Projects
@@ -45,7 +46,7 @@ class Group:
         operations: The difference: what to do to the old requests.
         refused: Why none of it may be adopted; empty where it may.
         cautions: What to know before it is.
-        mend: What to do instead, where it is refused.
+        instead: What may help, where it is refused, but to record what was missed.
         misses: What was missed.
         adoptions: What would be written.
     """
@@ -53,7 +54,7 @@ class Group:
     operations: Operations
     refused: str
     cautions: tuple[str, ...]
-    mend: str
+    instead: str
     misses: list[Missed] = field(default_factory=list)
     adoptions: list[Adoption] = field(default_factory=list)
 
@@ -66,6 +67,22 @@ class Group:
     def tests(self) -> tuple[str, ...]:
         """The tests that missed, each once."""
         return tuple(dict.fromkeys(one.test for one in self.misses if one.test))
+
+    @property
+    def requests(self) -> int:
+        """How many requests were missed, those that several tests missed once each."""
+        return len({(one.folder, one.key) for one in self.misses})
+
+    @property
+    def needs_naming(self) -> bool:
+        """Whether it is adopted only where a person names it: there is something to know before."""
+        return bool(self.cautions) and not self.refused
+
+    @property
+    def mend(self) -> str:
+        """What to do where it is refused; else empty."""
+        record = mends.record_all(self.tests, Mode.NEW_EPISODES) if self.refused else ""
+        return f"{self.instead}; else {record}" if self.instead else record
 
     @property
     def reason(self) -> str:

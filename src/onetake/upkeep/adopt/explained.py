@@ -50,16 +50,16 @@ class Explained:
         """Return the differences that explained the most so far."""
         return sorted(self._known, key=lambda one: -self._known[one])[:_TRIED]
 
-    def group(self, found: Operations, cautions: tuple[str, ...], refused: str = "", mend: str = "") -> Group:
+    def group(self, found: Operations, cautions: tuple[str, ...], refused: str = "", instead: str = "") -> Group:
         """Return the group of a difference.
 
         Args:
             found: It.
             cautions: What to know before it is adopted.
             refused: Why it may not be; empty where it may.
-            mend: What to do then.
+            instead: What may help then but to record.
         """
-        return self._groups.setdefault((found, refused), Group(found, refused, cautions, mend))
+        return self._groups.setdefault((found, refused), Group(found, refused, cautions, instead))
 
     def know(self, found: Operations) -> None:
         """Note that a difference explains one more miss.

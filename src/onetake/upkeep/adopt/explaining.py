@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,13 +12,15 @@ from onetake.aside import elsewhere, place_of
 from onetake.key import Keyer
 from onetake.missed import Missed
 from onetake.model import Mode, Request
+from onetake.printable import one_line
 from onetake.upkeep import mends
 from onetake.upkeep.adopt import allowing
 from onetake.upkeep.adopt.adopting import Adoption, Group
 from onetake.upkeep.adopt.allowing import Pair
 from onetake.upkeep.adopt.altering import altered
+from onetake.upkeep.adopt.donors import Donors
 from onetake.upkeep.adopt.explained import Explained
-from onetake.upkeep.adopt.operations import Kind, Operations, applied, operations, signature, tree_of, value_at, whole
+from onetake.upkeep.adopt.operations import Kind, Operations, applied, signature, tree_of, value_at, whole
 from onetake.upkeep.adopt.operations import Path as OperationPath
 from onetake.upkeep.adopt.regating import Regate
 from onetake.upkeep.adopt.rewording import NoFitError
@@ -67,7 +68,6 @@ class CassetteMisses:
         self._spec = misses[0].key_spec
         self._keyer, self._days = Keyer.from_spec(self._spec.rules)
         self._trees: dict[str, Any] = {}
-        self._after: dict[Operations, dict[str, list[Stored]]] = {}
         self._by_value: dict[OperationPath, dict[str, list[Stored]]] = {}
         self._done: dict[str, Group] = {}
         self._carried: list[_Carried] = []
@@ -75,6 +75,7 @@ class CassetteMisses:
         """Keys of new entries, and of the stored requests that give their answers to them."""
         self._claimed: set[str] = set()
         """Keys of the stored requests that misses come from, those that are refused too."""
+        self._donors = Donors(stored, misses, lambda old: self._tree(old.entry.request, old.key), self._taken)
 
     def run(self) -> None:
         """Explain each miss, then do what was added or changed whole to what no run came to."""
@@ -100,7 +101,7 @@ class CassetteMisses:
             self._done[missed.key].misses.append(missed)
             return
         tree = self._tree(missed.request, missed.key)
-        old, found = self._by_known(tree) or self._by_likeness(missed, tree)
+        old, found = self._donors.find(missed, tree, self._found.likely())
         if old is None:
             self._found.leave(missed, *self._like_nothing(missed))
         elif not found:
@@ -124,8 +125,8 @@ class CassetteMisses:
         """Adopt the answers of a stored request for a miss, or refuse to."""
         self._found.know(found)
         wholes = whole(found, self._tree(old.entry.request, old.key), self._tree(missed.request, missed.key))
-        why, mend = self._refusal(missed, old, wholes)
-        group = self._found.group(found, () if why else allowing.cautions(wholes), why, mend)
+        why, instead = self._refusal(missed, old, wholes)
+        group = self._found.group(found, () if why else allowing.cautions(wholes), why, instead)
         group.misses.append(missed)
         self._done[missed.key] = group
         self._claimed.add(old.key)
@@ -135,65 +136,26 @@ class CassetteMisses:
             self._carried.append(_Carried(group, wholes, old, missed))
 
     def _refusal(self, missed: Missed, old: Stored, wholes: Operations) -> tuple[str, str]:
-        """Say why a miss is not answered by a stored request, and what to do; empty where it is."""
-        record = mends.record_by(missed.test, Mode.NEW_EPISODES)
+        """Say why a miss is not answered by a stored request, and what else may help; empty where it is."""
+        if not self._donors.is_own(old, missed.key):
+            return _of_another(old), ""
         refused = allowing.refusal(wholes, self._pair(old, missed.request))
         if refused and refused.rules:
             table = f"[{self._project.settings.prefix}key]"
-            return refused.why, f"if it is: {refused.rules} in {table}, then {mends.rekey(self._folder)}; else {record}"
-        if refused:
-            return refused.why, record
-        why = self._regate.refusal(old.files, missed.request, missed.contracts)
-        return why, record if why else ""
+            return refused.why, f"if it is: {refused.rules} in {table}, then {mends.rekey(self._folder)}"
+        return refused.why if refused else self._regate.refusal(old.files, missed.request, missed.contracts), ""
 
     def _pair(self, old: Stored, new: Request) -> Pair:
         body = self._tree(old.entry.request, old.key)["body"].get("json")
         recorded = old.entry.provenance.get("recorded_at")
         return Pair(old.entry.request, new, body, str(recorded or ""), _changed_before(old))
 
-    def _by_known(self, tree: Any) -> tuple[Stored, Operations] | None:
-        wanted = signature(tree)
-        for found in self._found.likely():
-            for old in self._results(found).get(wanted, ()):
-                if old.key not in self._taken:
-                    return old, found
-        return None
-
-    def _by_likeness(self, missed: Missed, tree: Any) -> tuple[Stored | None, Operations]:
-        """Find the request with the same prompt, however much else there is; where there is none, the nearest."""
-        same = [old for old in self._by_prompt.get(allowing.prompt(tree), ()) if old.key not in self._taken]
-        old = min(same, key=lambda old: len(str(self._steps(old, tree))), default=None)
-        old = old or self._stored.nearest(missed, self._taken)
-        return (None, ()) if old is None else (old, self._steps(old, tree))
-
-    def _steps(self, old: Stored, tree: Any) -> Operations:
-        return operations(self._tree(old.entry.request, old.key), tree)
-
-    @cached_property
-    def _by_prompt(self) -> dict[str, list[Stored]]:
-        found: dict[str, list[Stored]] = {}
-        for old in self._stored.free:
-            if said := allowing.prompt(self._tree(old.entry.request, old.key)):
-                found.setdefault(said, []).append(old)
-        return found
-
-    def _results(self, found: Operations) -> dict[str, list[Stored]]:
-        """Return what a difference makes of each stored request, and of which."""
-        if found not in self._after:
-            made = self._after[found] = {}
-            for old in self._stored.free:
-                try:
-                    after = signature(applied(found, self._tree(old.entry.request, old.key)))
-                except NoFitError:
-                    continue
-                made.setdefault(after, []).append(old)
-        return self._after[found]
-
     def _carry(self, one: _Carried) -> None:
         """Do the same, at the same place, to what the same test recorded and the run did not come to."""
         place = _place(self._tree(one.old.entry.request, one.old.key), one.found)
         for old in self._like(one.found):
-            if old.key in self._claimed or str(old.entry.provenance.get("test", "")) != one.missed.test:
+            is_free = old.key not in self._claimed and not self._stored.is_passed(old)
+            if not is_free or str(old.entry.provenance.get("test", "")) != one.missed.test:
                 continue
             if _place(self._tree(old.entry.request, old.key), one.found) != place:
                 continue
@@ -283,6 +245,13 @@ def _changed_before(old: Stored) -> list[str]:
     said = old.entry.provenance.get("adopted")
     places = said.get("changed") if isinstance(said, dict) else None
     return [str(one) for one in places] if isinstance(places, list) else []
+
+
+def _of_another(old: Stored) -> str:
+    """Say that the answer is one of another test, which may ask for it yet: it did not run, or missed nothing."""
+    test = one_line(str(old.entry.provenance.get("test") or ""), 200)
+    whose = f"{test} recorded its answer" if test else "nobody knows which test recorded its answer"
+    return f"{whose}, and did not miss this: another test is asking"
 
 
 def _place(tree: Any, found: Operations) -> list[Any]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,7 +18,7 @@ from onetake.key import Keyer
 from onetake.model import Request
 from onetake.stores.naming import Slot
 
-_WORD = re.compile(rb"[\w\x80-\xff]{3,}")
+_WORD = re.compile(rb"[\w\x80-\xff]+")
 _LOOKED = 100_000
 """Bytes of one request in which words are looked for."""
 _COMMON = 50
@@ -24,8 +27,10 @@ _COMPARED = 6
 """Requests that are compared as wholes, of those that share the most rare words."""
 _CLEAR = 2
 """How many times as many words as another a request must share for the other not to be compared."""
-_UNLIKE = 200
+_UNLIKE = 20
 """Requests that are compared where none shares a rare word."""
+_UNLIKE_IN_ALL = 2_000
+"""Such comparisons that are made at all: of thousands of requests, each would be made for each."""
 _ALIKE = 0.5
 """What part of a request may differ, at most, from the one that takes its place."""
 
@@ -63,8 +68,13 @@ class Asked:
         Raises:
             FormatError: Its rules are damaged.
         """
-        keyer, days = Keyer.from_spec(self.rules)
+        keyer, days = _keying(json.dumps(self.rules))
         return keyer.parts(self.request, days)
+
+
+@lru_cache(64)  # a keyer is dear to make, and many requests are under the same rules
+def _keying(rules: str) -> tuple[Keyer, tuple[date, ...] | None]:
+    return Keyer.from_spec(json.loads(rules))
 
 
 class Nearness:
@@ -76,6 +86,7 @@ class Nearness:
 
     def __init__(self, requests: Iterable[Asked]) -> None:
         self._requests = tuple(requests)
+        self._unlike_left = _UNLIKE_IN_ALL
         self._by_word: dict[bytes, list[int]] = defaultdict(list)
         for number, one in enumerate(self._requests):
             for word in _words(one.request):
@@ -92,7 +103,9 @@ class Nearness:
         """
         parts = asked.parts()
         near = list(islice(self._sharing(asked.request, fits), _COMPARED))
-        near = near or list(islice(filter(fits, self._requests), _UNLIKE))
+        if not near:
+            near = list(islice(filter(fits, self._requests), min(_UNLIKE, self._unlike_left)))
+            self._unlike_left -= len(near)
         found = min(((distance(parts, one.parts()), number) for number, one in enumerate(near)), default=None)
         if found is None or found[0] > _ALIKE * len(asked.request.body):
             return None

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from onetake.cassette_files import list_folders
-from onetake.missed import Missed, missed_in
+from onetake.missed import Missed, damaged_in, missed_in
 from onetake.upkeep.adopt.adopting import Plan
 from onetake.upkeep.adopt.explained import Explained
 from onetake.upkeep.adopt.explaining import explain_misses
@@ -46,6 +46,8 @@ class _Planning:
         by_folder: dict[Path, list[Missed]] = {}
         for root in self._roots():
             runs = Runs(root)
+            for book in damaged_in(root):
+                self._found.leave_out(root / book, "a line of it cannot be read")
             for one in missed_in(root):
                 if one.test and one.at < runs.at:
                     continue  # all tests have passed since: one of that name is no more

@@ -74,18 +74,21 @@ class Regate:
         if stored is None:
             unjudged = bool(asked) and not entry.unjudged
             return f"it was recorded without the contract {_named(asked[0])} that is in force" if unjudged else ""
-        declared = self._project.declared(stored.name)
-        versions = {one.schema_version for one in asked if one.name == stored.name}
-        today = min(versions, default=declared.schema_version if declared else stored.schema_version)
-        if today != stored.schema_version:
-            return (
-                f"it was recorded under {_named(stored)} schema_version {stored.schema_version}, which is {today} now"
-            )
-        if asked and not any(
-            (one.schema, one.schema_version) == (stored.schema, stored.schema_version) for one in asked
-        ):
+        versions, schemas = self._declared(stored)
+        versions |= {one.schema_version for one in asked if one.name == stored.name}
+        if other := versions - {stored.schema_version}:
+            was = f"it was recorded under {_named(stored)} schema_version {stored.schema_version}"
+            return f"{was}, which is {min(other)} now"
+        is_asked = any((one.schema, one.schema_version) == (stored.schema, stored.schema_version) for one in asked)
+        if schemas - {stored.schema} or (asked and not is_asked):
             return f"the schema of the contract {_named(stored)} that judged it is another one now"
         return ""
+
+    def _declared(self, stored: ContractRef) -> tuple[set[int], set[str]]:
+        """Return version and schema that a contract has in the settings of today, as far as these say them."""
+        declared = self._project.declared(stored.name)
+        contract = self._project.contract(declared) if declared else None
+        return {declared.schema_version} if declared else set(), {contract.digest} if contract else set()
 
 
 def _said(one: Finding) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,9 +19,10 @@ from onetake.key import Keyer
 from onetake.missed import Missed
 from onetake.model import Entry
 from onetake.stores.naming import Slot
+from onetake.succession import come, passed_over
 from onetake.upkeep import limits
 from onetake.upkeep.adopt.nearness import Asked, Nearness
-from onetake.usage import UsageRun, entries_in
+from onetake.usage import CassetteUsage, UsageRun, entries_in
 
 
 @dataclass(slots=True)
@@ -72,7 +73,10 @@ class StoredRequests:
         for _, name in sorted(self._slots.items()):
             self._read(folder / name)
         self._newest = max(one.at for one in misses)
-        self._used = _used(folder, misses, root, runs) | self._replaced()
+        earlier, later = _runs_of(folder, misses, root, runs)
+        used = (usage.used for _, usage in later)
+        self._used = frozenset[Slot]().union(*(one.used for one in misses), *used) | self._replaced()
+        self._passed = passed_over((come(entry) for one in self._by_key.values() for entry in one.entries), earlier)
 
     @property
     def is_empty(self) -> bool:
@@ -87,20 +91,25 @@ class StoredRequests:
     def free(self) -> tuple[Stored, ...]:
         """The requests that may have been asked before the misses were: no run since asked for them, as far as known.
 
-        Neither were their answers adopted for others already, nor are they younger than the misses.
+        Neither were their answers adopted for others already, nor are they younger than the misses. The newest first.
         """
-        return tuple(one for one in self._by_key.values() if not any(map(self._is_used, one.entries)))
+        free = (one for one in self._by_key.values() if not any(map(self._is_used, one.entries)))
+        return tuple(sorted(free, key=lambda one: come(one.entry).at, reverse=True))
 
-    def nearest(self, missed: Missed, taken: set[str]) -> Stored | None:
+    def is_passed(self, one: Stored) -> bool:
+        """Tell whether another request had taken the place of one already, when the misses came."""
+        return all(come(entry).slot in self._passed for entry in one.entries)
+
+    def nearest(self, missed: Missed, fits: Callable[[Stored], bool]) -> Stored | None:
         """Return the request that is most like one that was missed; None where none is like it.
 
         Args:
             missed: It.
-            taken: Keys of requests that answer another miss.
+            fits: Tells which requests may be returned.
         """
         spec = missed.key_spec
         asked = Asked(None, missed.key, missed.ordinal, missed.test, missed.at, missed.request, spec.rules)
-        found = self._nearness(spec.rules).nearest(asked, lambda one: one.key not in taken)
+        found = self._nearness(spec.rules).nearest(asked, lambda one: fits(self._by_key[one.key]))
         return self._by_key[found.key] if found else None
 
     def _read(self, path: Path) -> None:
@@ -126,7 +135,7 @@ class StoredRequests:
         return self._near[mark]
 
     def _is_used(self, entry: Entry) -> bool:
-        return (entry.key[:16], entry.ordinal) in self._used or _since(entry) > self._newest
+        return come(entry).slot in self._used or come(entry).at > self._newest
 
     def _replaced(self) -> frozenset[Slot]:
         """Return the entries whose answers were adopted for other requests already."""
@@ -135,21 +144,20 @@ class StoredRequests:
         return frozenset((entry.key[:16], entry.ordinal) for one in old if one for entry in one.entries)
 
 
-def _used(folder: Path, misses: list[Missed], root: Path, runs: Iterable[UsageRun]) -> frozenset[Slot]:
-    """Return what the sessions that missed, and runs of tests since, are known to have used."""
+def _runs_of(
+    folder: Path, misses: list[Missed], root: Path, runs: Iterable[UsageRun]
+) -> tuple[list[tuple[str, CassetteUsage]], list[tuple[str, CassetteUsage]]]:
+    """Return what runs before the misses did with a cassette, and what those did that missed, and runs since."""
     since = min(one.at for one in misses)
     place = place_of(Path(os.path.realpath(folder)), Path(os.path.realpath(root)))
-    # A run that ended in the second of the miss is its own, unless nothing was wrong with it.
-    later = (run for run in runs if str(run.at) > since or (run.at == since and run.why))
-    used = (run.cassettes[place].used for run in later if place in run.cassettes)
-    return frozenset[Slot]().union(*(one.used for one in misses), *used)
-
-
-def _since(entry: Entry) -> str:
-    """Return when an entry came to where it is, RFC 3339; empty where that is not known."""
-    adopted = entry.provenance.get("adopted")
-    said = adopted.get("at") if isinstance(adopted, dict) else entry.provenance.get("recorded_at")
-    return said if isinstance(said, str) else ""
+    earlier: list[tuple[str, CassetteUsage]] = []
+    later: list[tuple[str, CassetteUsage]] = []
+    for run in runs:
+        # A run that ended in the second of the miss is its own, unless nothing was wrong with it.
+        is_later = run.at > since or (run.at == since and bool(run.why))
+        if place in run.cassettes:
+            (later if is_later else earlier).append((run.at, run.cassettes[place]))
+    return earlier, later
 
 
 def _is_sound(entry: Entry) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -12,8 +12,8 @@ from onetake.errors import UsageError
 from onetake.format import dump_entry
 from onetake.model import Entry, Response
 from onetake.printable import one_line
-from onetake.stores.naming import Slot, entry_name, parse_name, side_digest
-from onetake.upkeep import mends
+from onetake.stores.naming import entry_name, parse_name, side_digest
+from onetake.upkeep import mends, secrets
 from onetake.upkeep.cassette_checks import answer_digest
 from onetake.upkeep.entry_checks import Keyers, key_fault, unread
 from onetake.upkeep.holding import Held, Holding
@@ -31,6 +31,9 @@ _MEDIA_TYPES = {
     "ndjson": "application/x-ndjson",
     "eventstream": "application/vnd.amazon.eventstream",
 }
+
+_Given = dict[bytes, dict[int, list[Path]]]
+"""Files by the digest of what they become, whatever their ordinal, and by the ordinal that they have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ class Group:
         return [
             Move(
                 path=one.path,
-                new_path=one.path.with_name(entry_name(self.key, ordinal, one.label)),
+                new_path=one.path.with_name(entry_name(self.key, ordinal, one.label)) if one.key != self.key else one.path,
                 key=one.key,
                 ordinal=one.ordinal,
                 new_key=self.key,
@@ -88,10 +91,10 @@ class CassetteRekeying:
         self._keyers = keyers
         self._choices = choices
         self._found = found
-        self._paths: dict[Slot, Path] = {}
+        self._paths: dict[str, dict[int, Path]] = defaultdict(dict)
         for path in holding.paths:
             if slot := parse_name(path.name):
-                self._paths.setdefault(slot, path)
+                self._paths[slot[0]].setdefault(slot[1], path)
         movers = [mover for held in holding.read() if (mover := self._mover(held)) is not None]
         self._in_place = {one.path: one for one in movers if one.new_key == one.key}
         in_place = [Group(one.key, ((one, one.ordinal),)) for one in self._in_place.values()]
@@ -138,7 +141,7 @@ class CassetteRekeying:
     def _moved(self, held: Held) -> Mover | None:
         entry = self._verified(held)
         new = self._rekeyed(entry)
-        if new is not entry:
+        if new is not entry and not secrets.is_clear(new, self._project.scrubber(())):
             looked_over(new)
         self._note_rules(entry)
         return None if new is entry else _mover(held, entry, new)
@@ -149,7 +152,7 @@ class CassetteRekeying:
             raise CannotRekeyError(*unread(held))
         if held.slot != (entry.key[:16], entry.ordinal):
             raise CannotRekeyError("its name is not that of the entry in it", _look(held))
-        if self._paths[held.slot] != held.path:
+        if self._paths[held.slot[0]][held.slot[1]] != held.path:
             raise CannotRekeyError("another file has the same key and ordinal in its name", _look(held))
         if fault := key_fault(entry, self._keyers):
             raise CannotRekeyError(*fault)
@@ -187,20 +190,21 @@ class CassetteRekeying:
 
         What cannot be read leaves its gap, as an answer that is missing must not be skipped.
         """
-        new_keys = {one.path: one.new_key for one in movers}
+        coming = {one.path: one for one in movers}
         unread = {left.path for left in self._found.left}
-        answers: dict[str, list[tuple[int, str]]] = defaultdict(list)
-        for (digits, ordinal), path in self._paths.items() if movers else ():
-            if path not in unread:
-                answers[digits].append((ordinal, new_keys.get(path, "")))
-        placed: list[Mover] = []
-        for one in movers:
-            before = [key for ordinal, key in answers[one.key[:16]] if ordinal < one.ordinal]
-            placed.append(replace(one, place=one.ordinal - sum(key != one.new_key for key in before)))
-        return placed
+        places: dict[Path, int] = {}
+        for digits in {one.key[:16] for one in movers}:
+            before: Counter[str] = Counter()
+            for ordinal, path in sorted(self._paths[digits].items()):
+                one = coming.get(path)
+                if one:
+                    places[path] = ordinal - (before.total() - before[one.new_key])
+                if path not in unread:
+                    before[one.new_key if one else ""] += 1
+        return [replace(one, place=places[one.path]) for one in movers]
 
     def _arrange(self, key: str, movers: Sequence[Mover], going: set[Path]) -> list[tuple[Mover, int]] | Collision:
-        there = {ordinal: path for (digits, ordinal), path in self._paths.items() if digits == key[:16]}
+        there = self._paths.get(key[:16], {})
         residents = self._residents(key, {n: path for n, path in there.items() if path not in going}, movers)
         named = [(path, one.path) for path in self._choices.first for one in movers if one.path.resolve() == path]
         if len({one.key for one in movers}) + len(residents) > 1:
@@ -211,22 +215,26 @@ class CassetteRekeying:
     def _residents(self, key: str, there: Mapping[int, Path], movers: Sequence[Mover]) -> dict[int, Resident]:
         """Read the entries that have a key already, and say which of them a stopped run made of one that comes."""
         found: dict[int, Resident] = {}
-        made: set[Path] = set()
+        coming = {one.answer for one in movers}
+        given: _Given | None = None  # made only where an answer is there that one of those that come has
         for ordinal, path in sorted(there.items()):
             entry = self.holding.held(path).entry
             if entry is None or entry.key != key:
                 found[ordinal] = Resident(path, None)
                 continue
             answer = self._in_place[path].answer if path in self._in_place else answer_digest(entry)
-            alike = sorted((one for one in movers if one.path not in made), key=lambda one: one.ordinal != ordinal)
-            mover = next((one.path for one in alike if one.answer == answer and self._gives(one, entry)), None)
-            made |= {mover} if mover else set()
+            if answer in coming and given is None:
+                given = self._given(movers)
+            mover = _take(given.get(_sum_of(entry)), ordinal) if answer in coming and given else None
             found[ordinal] = Resident(path, answer, mover)
         return found
 
-    def _gives(self, mover: Mover, resident: Entry) -> bool:
-        read = self.read(mover.path, mover.digest)
-        return read is not None and dump_entry(replace(read[1], ordinal=resident.ordinal)) == dump_entry(resident)
+    def _given(self, movers: Sequence[Mover]) -> _Given:
+        found: _Given = defaultdict(lambda: defaultdict(list))
+        for one in movers:
+            if read := self.read(one.path, one.digest):
+                found[_sum_of(read[1])][one.ordinal].append(one.path)
+        return found
 
     def _in_rounds(self, groups: list[Group]) -> list[list[Group]]:
         """Put each behind those that make room for it; entries that would change places stay."""
@@ -256,6 +264,22 @@ def _mover(held: Held, entry: Entry, new: Entry) -> Mover:
         place=entry.ordinal,
         spans=new.scrubbed[len(entry.scrubbed) :],
     )
+
+
+def _sum_of(entry: Entry) -> bytes:
+    """Return a digest of all that an entry holds but its ordinal."""
+    return sha256(dump_entry(replace(entry, ordinal=0))[0]).digest()
+
+
+def _take(alike: dict[int, list[Path]] | None, ordinal: int) -> Path | None:
+    """Take one file out of those that are alike, rather one of the same ordinal."""
+    if not alike:
+        return None
+    chosen = ordinal if ordinal in alike else next(iter(alike))
+    path = alike[chosen].pop()
+    if not alike[chosen]:
+        del alike[chosen]
+    return path
 
 
 def _look(held: Held) -> str:

@@ -113,8 +113,9 @@ def arrange(
 
 def _merged(movers: Sequence[Mover], ahead: Sequence[Path], *, differ: bool) -> list[tuple[Mover, int]] | Collision:
     """Put entries of several keys in one order: those *ahead* as they stand there, the others as they were recorded."""
-    chosen = sorted((one for one in movers if one.path in ahead), key=lambda one: ahead.index(one.path))
-    rest = _by_time(one for one in movers if one.path not in ahead)
+    places = {path: number for number, path in enumerate(ahead)}
+    chosen = sorted((one for one in movers if one.path in places), key=lambda one: places[one.path])
+    rest = _by_time(one for one in movers if one.path not in places)
     if differ and not _is_order_known(rest):
         return _no_order(movers)
     return list(zip([*chosen, *rest], count(), strict=False))

@@ -9,6 +9,7 @@ from onetake import gate, key_specs
 from onetake.key_specs import Age
 from onetake.model import Answer, Entry, KeySpec, Request, Response
 from onetake.scrub import Scrubbing
+from onetake.upkeep import secrets
 from onetake.upkeep.entry_checks import dialect_of
 from onetake.upkeep.rekey.ruling import Ruled
 from onetake.upkeep.stored_rules import days_of
@@ -32,7 +33,7 @@ def rekeyed(entry: Entry, ruled: Ruled, days: tuple[Any, ...] | None) -> Entry:
     Raises:
         CannotRekeyError: It cannot be scrubbed, or its key not be known.
     """
-    new = _scrubbed(entry, ruled.scrubber.begin())
+    new = entry if secrets.is_clear(entry, ruled.scrubber) else _scrubbed(entry, ruled.scrubber.begin())
     key, spec = _keyed(new.request, ruled, days or days_of(entry))
     if new is entry and key == entry.key and key_specs.format_age(entry.key_spec) is not Age.OLDER:
         return entry
@@ -44,20 +45,15 @@ def _scrubbed(entry: Entry, scrubbing: Scrubbing) -> Entry:
     request = scrubbing.request(entry.request)
     response = scrubbing.response(entry.response)
     content = _content(response, scrubbing)
-    provenance = {name: _text(value, scrubbing) for name, value in entry.provenance.items()}
-    violations = tuple(
-        replace(one, path=scrubbing.text(one.path), found=scrubbing.text(one.found)) for one in entry.violations
-    )
+    rest = secrets.without(entry, scrubbing)
     is_same = request is entry.request and response is entry.response
-    if (is_same, provenance, violations) == (True, entry.provenance, entry.violations):
+    if is_same and rest is entry:
         return entry
     return replace(
-        entry,
+        rest,
         request=request,
         response=response,
         answer=entry.answer if is_same else _answer(entry, request, content),
-        provenance=provenance,
-        violations=violations,
         scrubbed=tuple(dict.fromkeys((*entry.scrubbed, *scrubbing.spans))),
     )
 
@@ -93,7 +89,3 @@ def _answer(entry: Entry, request: Request, content: Response | None) -> Answer 
         why = f"its answer would have to be derived again, and its {what} is not known here"
         raise CannotRekeyError(why, f"upgrade onetake, or install the package that has this {what}")
     return dialect.read(request, content).answer
-
-
-def _text(value: Any, scrubbing: Scrubbing) -> Any:
-    return scrubbing.text(value) if isinstance(value, str) else value

@@ -17,13 +17,15 @@ from onetake.format import dump_entry, load_entry
 from onetake.model import Entry
 from onetake.stores import files
 from onetake.stores.naming import side_digest
+from onetake.upkeep.amending import exchange
 from onetake.upkeep.holding import digests_in
 from onetake.upkeep.prune.sidecars import holding_at, unnamed
 from onetake.upkeep.rekey.cassette import CassetteRekeying
 from onetake.upkeep.rekey.colliding import Mover
 from onetake.upkeep.rekey.found import Left, Rekeying
-from onetake.writing import write
+from onetake.writing import looked_over, write
 
+_CHANGED = "another process changed it meanwhile"
 _AGAIN = "run it again"
 
 
@@ -50,7 +52,7 @@ def carry_out(planned: CassetteRekeying, found: Rekeying) -> None:
         # Behind all that is written: a folder that is changed otherwise is listed anew before the next file.
         for one in done:
             if not _removed(one):
-                found.left.append(Left(one.path, "another process changed it meanwhile", _AGAIN))
+                found.left.append(Left(one.path, _CHANGED, _AGAIN))
         if done:
             _sync(planned.holding.folder)
     if stale:
@@ -61,12 +63,16 @@ def _written(planned: CassetteRekeying, found: Rekeying, key: str, mover: Mover,
     """Write the new file of an entry; returns the digests that only the old one names, None where it was not done."""
     read = planned.read(mover.path, mover.digest)
     if read is None:
-        found.left.append(Left(mover.path, "another process changed it meanwhile", _AGAIN))
+        found.left.append(Left(mover.path, _CHANGED, _AGAIN))
         return None
     data, new = read[0], replace(read[1], ordinal=ordinal)
-    is_there = write(planned.holding.store, new, {}, over=mover.key == key) or _is_stored(planned, new)
-    if not is_there:
-        found.left.append(Left(mover.path, "another process took its new place meanwhile", _AGAIN))
+    store = planned.holding.store
+    if mover.key == key:
+        is_done, why = exchange(store, new, data, *looked_over(new)), _CHANGED
+    else:
+        is_done, why = write(store, new, {}, over=False), "another process took its new place meanwhile"
+    if not (is_done or _is_stored(planned, new)):
+        found.left.append(Left(mover.path, why, _AGAIN))
         return None
     return digests_in(data) - digests_in(dump_entry(new)[0]) if planned.holding.sides else set()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from onetake import placing
 from onetake.cassette_files import Listed, list_folders
 from onetake.errors import StoreError, UsageError
 from onetake.upkeep.entry_checks import Keyers
@@ -73,10 +74,18 @@ class _Run:
         found.entries += len(holding.paths)
         project = self._projects.of(holding.folder.absolute())
         planned = CassetteRekeying(holding, project, self._ruling(project), self._keyers, self._choices, found)
-        if self._writes:
-            carry_out(planned, found)
-        else:
+        if not self._writes:
             found.moves += [move for groups in planned.rounds for group in groups for move in group.told()]
+        elif any(planned.rounds) and placing.is_anyone_there(project.settings.root):
+            self._leave(project.settings.root)
+        else:
+            carry_out(planned, found)
+
+    def _leave(self, root: Path) -> None:
+        """Say once that a session is at work in a project, which could add to what is looked at."""
+        if not any(one.path == root for one in self._found.left):
+            why = "a test that records is at work there, so what was not done yet is left"
+            self._found.left.append(Left(root, why, "run it again when that has ended"))
 
 
 def _unlisted(listed: Listed, start: Path) -> Left:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -23,6 +24,7 @@ from onetake.upkeep.projects import Project
 from onetake.upkeep.stored_rules import NO_RULES, read_rules, without
 
 _COMMIT_DIGITS = (40, 64)
+_Place = tuple[Path, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ class Ruling:
         self._at_commits: dict[str, KeyRules] = {}
         self._read: dict[str, KeyRules] = {}
         self._made: dict[tuple[str, str], Ruled] = {}
+        self._forces: dict[_Place, KeyRules | None] = {}
         if both := written(_common(dropped, project.settings.key)).replace("\n", "; "):
             where = f"[{project.settings.prefix}key]"
             raise UsageError(f"--drop: {both} is in {where} of the settings: take it out there")
@@ -105,12 +108,12 @@ class Ruling:
         return own
 
     @cached_property
-    def _missed(self) -> dict[Path, list[Missed]]:
-        """What runs missed since the settings were changed, by cassette."""
-        found: dict[Path, list[Missed]] = defaultdict(list)
-        for one in missed_in(self._project.settings.root):
-            if self._is_new(one):
-                found[one.folder].append(one)
+    def _missed(self) -> dict[_Place, list[Missed]]:
+        """What runs missed since the settings were changed, by cassette: of one test, and of all (None)."""
+        found: dict[_Place, list[Missed]] = defaultdict(list)
+        for one in filter(self._is_new, missed_in(self._project.settings.root)):
+            found[one.folder, one.test].append(one)
+            found[one.folder, None].append(one)
         return found
 
     def _in_force(self, folder: Path, test: str) -> KeyRules | None:
@@ -118,9 +121,13 @@ class Ruling:
 
         The rules of a test are those of its own session; a cassette that other tests opened too may have several.
         """
-        missed = self._missed.get(folder, [])
-        of_test = [one for one in missed if one.test == test]
-        found = {written(rules): rules for one in of_test or missed if (rules := _stored_rules(one)) is not None}
+        place = folder, test if (folder, test) in self._missed else None
+        if place not in self._forces:
+            self._forces[place] = self._own_rules(self._missed.get(place, ()))
+        return self._forces[place]
+
+    def _own_rules(self, missed: Iterable[Missed]) -> KeyRules | None:
+        found = {written(rules): rules for one in missed if (rules := _stored_rules(one)) is not None}
         if len(found) != 1:
             return None
         rules = next(iter(found.values()))
