@@ -7,10 +7,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from onetake import key_specs
 from onetake.format import dump_entry
-from onetake.key import RECIPE, Keyer
-from onetake.model import Answer, Choice, Entry, KeySpec, Request, Response
-from onetake.scrub import SCRUB
+from onetake.key import Keyer
+from onetake.model import Answer, Choice, Entry, Request, Response
 from onetake.stores.naming import entry_name
 
 URL = "https://api.openai.com/v1/chat/completions"
@@ -83,7 +83,7 @@ def entry_of(request: Request) -> Entry:
         response=Response(200, RESPONSE_HEADERS, answered()),
         key=Keyer().key(request),
         ordinal=0,
-        key_spec=KeySpec(RECIPE, SCRUB),
+        key_spec=key_specs.current({}),
         provenance={
             "recorded_at": "2026-11-30T10:15:00Z",
             "commit": "3f1c2b4a5d6e7f8091a2b3c4d5e6f708192a3b4c",

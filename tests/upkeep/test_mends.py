@@ -28,7 +28,7 @@ from onetake.upkeep import mends
 def test_who_recorded_an_entry_records_it_again(folder, test, said):
     (path,) = folder.record()
     entry = replace(load_entry(path.read_bytes(), lambda name: None), provenance={"test": test})
-    assert mends.record_again(entry, Mode.ALL) == said
+    assert mends.record_again(entry, Mode.ALL, path) == said
 
 
 def test_one_command_records_what_several_tests_missed():
@@ -41,6 +41,32 @@ def test_one_command_records_what_several_tests_missed():
         f"{again} t.py::test_c t.py::test_d t.py::test_e, and so for 2 more"
     )
     assert mends.record_all([], Mode.ALL).startswith("record it again: `onetake run --mode all")
+
+
+@pytest.mark.parametrize(
+    ("here", "test", "asked"),
+    [
+        ("app", "tests/test_a.py::test_b[x]", "tests/test_a.py::test_b[x]"),
+        ("app/tests", "tests/test_a.py::test_b", "test_a.py::test_b"),
+        ("app/tests/cassettes", "tests/test_a.py::test_b", "../test_a.py::test_b"),
+        ("", "tests/test_a.py::test_b", "app/tests/test_a.py::test_b"),  # several projects in one repository
+        ("other", "tests/test_a.py::test_b", "../app/tests/test_a.py::test_b"),
+        ("app/tests", "app/tests/test_a.py::test_b", "test_a.py::test_b"),  # it ran above the settings' folder
+        ("app/tests", "tests/conftest.py::client", "."),
+        ("app", "tests/conftest.py::client", "tests"),
+        ("app/tests", "tests/test_gone.py::test_b", "tests/test_gone.py::test_b"),
+    ],
+)
+def test_a_command_names_a_test_from_the_current_folder(tmp_path, monkeypatch, here, test, asked):
+    entry = tmp_path / "app/tests/cassettes/test_a/test_b/x.json"
+    entry.parent.mkdir(parents=True)
+    (tmp_path / "other").mkdir()
+    for name in ("test_a.py", "conftest.py"):
+        (tmp_path / "app/tests" / name).write_text("")
+    monkeypatch.chdir(tmp_path / here)
+    said = mends.record_by(test, Mode.ALL, entry)
+    assert shlex.split(said) == ["pytest", "--record-mode=all", asked]
+    assert mends.record_all([(test, entry.parent)] * 2, Mode.ALL) == said
 
 
 def test_paths_are_quoted_for_a_shell_and_told_from_the_current_folder(tmp_path, monkeypatch):
@@ -73,7 +99,7 @@ def test_the_commands_of_upkeep_name_what_they_are_about(tmp_path, monkeypatch):
         mends.prune(Path("x"), "--superseded"),
         mends.vouch(Path("x")),
         mends.freeze("x"),
-        mends.record_by(None, Mode.ALL),
+        mends.record_by(None, Mode.ALL, Path("x")),
     ],
 )
 def test_every_command_that_a_mend_names_exists_and_takes_it(mend):

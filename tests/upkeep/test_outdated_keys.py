@@ -6,8 +6,10 @@ import pytest
 
 from onetake.key import Keyer
 from onetake.settings import key_rules
+from onetake.upkeep.advising import Advice
 from onetake.upkeep.findings import Code
 from onetake.upkeep.rekey.rekeying import rekey
+from onetake.upkeep.statuses import status
 
 TRACE = '[key]\nignore = ["$.trace"]\n'
 
@@ -66,3 +68,37 @@ def test_a_secret_that_the_rules_know_is_scrubbed_by_rekey(folder):
     assert "onetake rekey " in found.mend
     rekey(folder.root, writes=True)
     assert folder.findings() == ()
+
+
+@pytest.mark.parametrize("is_committed_first", [True, False])
+def test_a_rule_that_left_the_settings_is_told_where_git_knows_that_they_held_it(folder, git, is_committed_first):
+    """Once it was there where the entry was recorded, and once only in the last commit."""
+    git(folder.root, "init", "-q")
+    folder.settings(top=TRACE)
+    if is_committed_first:
+        git(folder.root, "add", "-A")
+        git(folder.root, "commit", "-qm", "A rule")
+    path = record(folder)
+    git(folder.root, "add", "-A")
+    git(folder.root, "commit", "-qm", "An entry")
+    folder.settings(top="")
+    if is_committed_first:
+        git(folder.root, "commit", "-qam", "No rule")
+    (found,) = folder.findings()
+    assert (found.code, found.path) == (Code.OUTDATED_KEY, path)
+    assert found.mend.startswith("onetake rekey ")
+    (one,) = status(folder.root).entries
+    assert (one.advice, one.command) == (Advice.BROKEN, found.mend)
+    rekey(folder.root, writes=True)
+    assert folder.codes() == []
+
+
+def test_a_rule_that_no_commit_knows_is_told_by_what_a_run_missed_without_it(folder):
+    folder.settings(top=TRACE)
+    record(folder)
+    folder.settings(top="")
+    assert folder.codes() == []
+    folder.miss(folder.direct.chat("Hello", trace=1), contract=None)
+    assert folder.codes() == ["outdated-key"]
+    rekey(folder.root, writes=True)
+    assert folder.codes() == []

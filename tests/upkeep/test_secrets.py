@@ -7,6 +7,7 @@ from base64 import b64encode
 import pytest
 
 from onetake.model import Response
+from onetake.upkeep.rekey.rekeying import rekey
 
 KEY = "sk-proj-" + "Zq7" * 16
 
@@ -66,3 +67,40 @@ def test_a_header_that_carries_credentials_is_a_secret_by_its_name(folder):
     assert [(one.code, one.message) for one in folder.findings()] == [
         ("secret", "secret in the file at $.request.headers[0][1]")
     ]
+
+
+BADGES = '[scrub]\npatterns = ["badge-[0-9]{6}"]\n'
+NESTED = {
+    "vouched": {"reason": "seen with badge-123456", "watch": "0" * 64},
+    "pinned": {"reason": "for badge-123456"},
+    "adopted": {"from": "0" * 64, "at": "2026-03-01T10:00:00Z", "reason": "as badge-123456 said"},
+    "notes": [{"by": ["badge-123456"]}],
+}
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_a_rule_finds_what_lies_deep_in_the_provenance_and_rekey_scrubs_it(folder, name):
+    (path,) = folder.record()
+    folder.rewrite(path, **{name: NESTED[name]})
+    folder.settings(top=BADGES)
+    found = {one.code.value: one for one in folder.findings()}
+    assert f"at provenance$.{name}" in found["secret"].message
+    assert "onetake rekey " in found["secret"].mend
+    assert not any("123456" in one.message + one.mend for one in found.values())
+    (move,) = rekey(folder.root, writes=True).moves
+    assert move.new_path == move.path == path
+    assert [where.startswith(f"provenance$.{name}") for where in move.spans] == [True]
+    assert "badge-" not in path.read_text()
+    assert folder.load(path).provenance.keys() >= {name, "test"}
+    assert "secret" not in folder.codes()
+
+
+def test_a_rule_finds_what_lies_in_a_field_that_nobody_knows_and_rekey_scrubs_it(folder):
+    (path,) = folder.record()
+    folder.edit(path, '"ordinal": 0', '"ordinal": 0,\n  "note": {"who": ["badge-123456", 7, null]}')
+    folder.settings(top=BADGES)
+    assert folder.codes() == ["secret"]
+    (move,) = rekey(folder.root, writes=True).moves
+    assert move.spans == ("extra$.note.who[0]",)
+    assert folder.load(path).extra == {"note": {"who": ["[secret 1]", 7, None]}}
+    assert folder.codes() == []

@@ -58,6 +58,23 @@ def watched(paths: Sequence[str | Path], root: Path) -> dict[str, bytes]:
     return {_name(file, root): _read(file) for given in paths for file in _files(given, root)}
 
 
+def unparsed(files: Mapping[str, bytes]) -> list[str]:
+    """Name the watched files that ought to be Python, and that this Python cannot parse: each with the reason.
+
+    Args:
+        files: As `watched` returns them.
+    """
+    found = []
+    for name, data in sorted(files.items()):
+        if PurePosixPath(name).suffix in _PYTHON:
+            try:
+                _parsed(data)
+            except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+                line = f"line {error.lineno}: " if isinstance(error, SyntaxError) and error.lineno else ""
+                found.append(f"{name} ({line}{getattr(error, 'msg', '') or type(error).__name__})")
+    return found
+
+
 def content_of(name: str, data: bytes) -> str:
     """Return a digest of what counts of a watched file's content: of Python the code, without comments and layout.
 

@@ -65,7 +65,7 @@ class Ordinals:
         if held.slot is None or (entry is not None and held.slot != (entry.key[:16], entry.ordinal)):
             return
         key, ordinal = held.slot
-        again = mends.record_again(entry, Mode.NEW_EPISODES) if entry and ordinal else ""
+        again = mends.record_again(entry, Mode.NEW_EPISODES, held.path) if entry and ordinal else ""
         self._found[key].setdefault(ordinal, (held.path, again))
 
     def check(self) -> Iterator[Finding]:

@@ -63,7 +63,7 @@ class ContractChecks:
         stored, (judged, declared, contracts) = entry.contract, by_today
         if judged.kind not in (Kind.GOOD, Kind.REJECT):
             why = f"its verdict is good, and the gate says {judged.verdict} of its response"
-            yield finding(Code.BROKEN, held.path, why, mends.record_missing(entry), held.line_of("verdict"))
+            yield finding(Code.BROKEN, held.path, why, mends.record_missing(entry, held.path), held.line_of("verdict"))
             return
         refused = judged.reason if judged.kind is Kind.REJECT else ""
         version = declared.schema_version if declared else None
@@ -130,7 +130,7 @@ def _standing_badly(held: Held, entry: Entry, stands: Standing, judged: Judgemen
     stored = entry.contract
     name = repr(one_line(stored.name, 80)) if stored else ""
     line = held.line_of("contract" if stored else "answer")
-    again = mends.record_again(entry, Mode.NEW_EPISODES)
+    again = mends.record_again(entry, Mode.NEW_EPISODES, held.path)
     if stored and stands is Standing.BUMPED:
         why = f"it was recorded under {name} schema_version {stored.schema_version}, which is {version} today"
         return finding(Code.SCHEMA_BUMPED, held.path, why, again, line)

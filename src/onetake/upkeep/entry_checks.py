@@ -123,10 +123,10 @@ def check_verdict(held: Held, entry: Entry) -> Iterator[Finding]:
         yield finding(Code.BROKEN, held.path, why, mends.RESTORE, held.line_of("verdict"))
     elif kind == "reject":
         why = f"its verdict is {shown}: a refused answer, which is never replayed, lies among the entries"
-        yield finding(Code.BROKEN, held.path, why, mends.record_missing(entry), held.line_of("verdict"))
+        yield finding(Code.BROKEN, held.path, why, mends.record_missing(entry, held.path), held.line_of("verdict"))
     elif kind == "kept":
         why = f"its verdict is {shown}: a bad answer that was kept on purpose, and replays where that kind is kept"
-        mend = f"nothing, where such an answer is meant; else {mends.record_again(entry, Mode.ALL)}"
+        mend = f"nothing, where such an answer is meant; else {mends.record_again(entry, Mode.ALL, held.path)}"
         yield finding(Code.KEPT, held.path, why, mend, held.line_of("verdict"))
 
 

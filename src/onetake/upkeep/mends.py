@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from onetake import explain
@@ -24,47 +25,52 @@ RESTORE = REMEDY
 UPGRADE = "upgrade onetake: a newer one wrote this"
 
 
-def record_again(entry: Entry, mode: Mode) -> str:
+def record_again(entry: Entry, mode: Mode, near: Path) -> str:
     """Say how to record an entry again.
 
     Args:
         entry: The entry; its provenance says who recorded it.
         mode: `new_episodes` replaces what is stale, `all` everything.
+        near: Its file, or its folder: the test is looked for from there upwards.
     """
-    return record_by(entry.provenance.get("test"), mode)
+    return record_by(entry.provenance.get("test"), mode, near)
 
 
-def record_by(test: object, mode: Mode) -> str:
-    """Say how to record again what a test recorded.
+def record_by(test: object, mode: Mode, near: Path) -> str:
+    """Say how to record again what a test recorded, in a command for the current folder.
 
     Args:
         test: Its id, as the provenance of an entry has it; anything else where none did.
         mode: As for `record_again`.
+        near: As for `record_again`.
     """
-    node = _node(test)
+    return _command(_node(test, near), mode)
+
+
+def _command(node: str, mode: Mode) -> str:
     if node:
         return Command(explain.command(mode, node))
     return f'record it again: `onetake run --mode {mode} -- PROGRAM`, or mode="{mode}" in the code'
 
 
-def record_all(tests: Sequence[str], mode: Mode) -> str:
+def record_all(tests: Iterable[tuple[str, Path]], mode: Mode) -> str:
     """Say how to record again what several tests recorded: one command that names the first five.
 
     Args:
-        tests: Their ids; none where it was no test.
+        tests: Their ids, each with a folder as `near` of `record_again`; none where it was no test.
         mode: As for `record_again`.
     """
-    nodes = list(dict.fromkeys(filter(None, map(_node, tests))))
-    first, others, more = record_by(next(iter(nodes), ""), mode), nodes[1:_NAMED], len(nodes) - _NAMED
+    nodes = list(dict.fromkeys(node for test, near in tests if (node := _node(test, near))))
+    first, others, more = _command(next(iter(nodes), ""), mode), nodes[1:_NAMED], len(nodes) - _NAMED
     if not others:
         return first
     every = Command(" ".join([first, *(explain.quoted(one_line(node, 400)) for node in others)]))
     return f"{every}, and so for {more} more" if more > 0 else every
 
 
-def record_missing(entry: Entry) -> str:
+def record_missing(entry: Entry, path: Path) -> str:
     """Say how to record an entry again whose file no mode but `all` replaces."""
-    return f"delete the file, then {record_again(entry, Mode.NEW_EPISODES)}"
+    return f"delete the file, then {record_again(entry, Mode.NEW_EPISODES, path)}"
 
 
 def show(path: Path) -> Command:
@@ -118,12 +124,33 @@ def written(path: Path) -> str:
     return explain.quoted(spelled((full.relative_to(here) if full.is_relative_to(here) else full).as_posix()))
 
 
-def _node(test: object) -> str:
+def _node(test: object, near: Path) -> str:
     """Return what pytest is given to run a test; of a fixture that recorded, the file whose tests use it."""
     if not isinstance(test, str) or "::" not in test:
         return ""
     file, _, name = test.partition("::")
+    place = _from_here(file, near)
     if "test" in name.lower():
-        return test
-    folder, _, own = file.rpartition("/")
-    return folder if own == "conftest.py" else file
+        return f"{place}::{name}"
+    folder, _, own = place.rpartition("/")
+    return (folder or ".") if own == "conftest.py" else place
+
+
+def _from_here(file: str, near: Path) -> str:
+    """Return a test's file from the current folder: its id counts from where pytest ran, and only works there.
+
+    Args:
+        file: As the id has it; where there is none it stays so.
+        near: What lies in a folder, or below one, from which the file has that path.
+    """
+    at = os.path.realpath(near)
+    while not os.path.isfile(os.path.join(at, file)):  # noqa: PTH113, PTH118  ten thousand entries ask this
+        above = os.path.dirname(at)  # noqa: PTH120
+        if above == at:
+            return file
+        at = above
+    found = Path(at, file)
+    try:
+        return Path(os.path.relpath(found, os.path.realpath(Path.cwd()))).as_posix()
+    except ValueError:  # on another drive there is no way from here
+        return found.as_posix()

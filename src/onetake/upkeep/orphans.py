@@ -238,7 +238,7 @@ class CassetteUse:
                 taken.add(old.path)
                 why = f"{one_line(missed.test, 200)} did not ask for it when it last ran, but missed another request"
                 or_else = f"where this answer may stay: {mends.adopt(self._usage.root)}"
-                again = mends.record_by(missed.test, Mode.NEW_EPISODES)
+                again = mends.record_by(missed.test, Mode.NEW_EPISODES, missed.folder)
                 told = (why, or_else) if may_be_taken(old, new) else (why,)
                 yield _orphan(old, new, told, again)
 

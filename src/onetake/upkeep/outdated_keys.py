@@ -8,22 +8,21 @@ from pathlib import Path
 
 from onetake import key_specs
 from onetake.errors import UsageError
-from onetake.key import Keyer
 from onetake.key_specs import Age
 from onetake.model import Entry
-from onetake.options import joined
 from onetake.upkeep import mends
 from onetake.upkeep.entry_checks import Keyers
 from onetake.upkeep.findings import Code, Finding, finding
 from onetake.upkeep.holding import Held
 from onetake.upkeep.projects import Project
-from onetake.upkeep.stored_rules import NO_RULES, days_of, read_rules, without
+from onetake.upkeep.ruling import Ruling
+from onetake.upkeep.stored_rules import NO_RULES, days_of, read_rules
 
 
 class OutdatedKeys:
-    """Keys entries under the settings' rules of today, where they were keyed without one of these.
+    """Keys entries under the rules of today, as `rekey` does, where they were keyed by others than the settings'.
 
-    Rules that only the entry holds may be a marker's, so they count too, and one that left the settings is not missed.
+    A rule that only the entry holds may be a marker's, so it counts, unless it is known that it left the settings.
 
     Args:
         keyers: The keyers of entries.
@@ -31,7 +30,8 @@ class OutdatedKeys:
 
     def __init__(self, keyers: Keyers) -> None:
         self._keyers = keyers
-        self._made: dict[tuple[Path | None, str], Keyer | None] = {}
+        self._rulings: dict[Path | None, Ruling] = {}
+        self._stored: dict[tuple[Path | None, str], bool] = {}
 
     def check(self, held: Held, entry: Entry, project: Project) -> Iterator[Finding]:
         """Say that an entry, whose key has been verified, has another key today, or is of an older recipe or list."""
@@ -41,26 +41,26 @@ class OutdatedKeys:
             why = f"{key_specs.told(spec)}, which were older than those of today ({today.recipe}, {today.scrub})"
             yield finding(Code.OUTDATED_KEY, held.path, why, mends.rekey(held.path.parent), line)
             return
-        keyer = self._keyer(entry, project)
-        if keyer is None:
+        if self._is_settings_own(entry, project):
             return
-        days = self._keyers.of(entry.key_spec.rules)[1] or days_of(entry)
+        keyer = self._ruling(project).of(entry, held.path.parent.absolute()).keyer
+        days = self._keyers.of(spec.rules)[1] or days_of(entry)
         if keyer.key(entry.request, days) == entry.key:
             return
         why = "its key is of other rules than the settings hold today: no replay finds it"
         yield finding(Code.OUTDATED_KEY, held.path, why, mends.rekey(held.path.parent), line)
 
-    def _keyer(self, entry: Entry, project: Project) -> Keyer | None:
-        """Return the keyer of today; None where the entry was keyed by all rules that the settings hold."""
-        settings = project.settings.key
-        if settings == NO_RULES:
-            return None
+    def _is_settings_own(self, entry: Entry, project: Project) -> bool:
+        """Tell whether an entry was keyed by the very rules that the settings hold."""
         name = (project.file, json.dumps(entry.key_spec.rules))
-        if name not in self._made:
+        if name not in self._stored:
             try:
-                stored = read_rules(entry.key_spec.rules)
-                is_whole = without(settings, stored) == NO_RULES
-                self._made[name] = None if is_whole else Keyer(joined(settings, without(stored, settings)))
+                self._stored[name] = read_rules(entry.key_spec.rules) == project.settings.key
             except UsageError:
-                self._made[name] = Keyer(settings)  # a rule of the settings is wrong: that is said, and by it
-        return self._made[name]
+                self._stored[name] = False
+        return self._stored[name]
+
+    def _ruling(self, project: Project) -> Ruling:
+        if project.file not in self._rulings:
+            self._rulings[project.file] = Ruling(project, NO_RULES, NO_RULES)
+        return self._rulings[project.file]

@@ -38,7 +38,7 @@ class Predating:
         if past.since is Since.SAME:
             return
         why = _why(stored, past.since, vouched, past.why)
-        again = mends.record_again(entry, Mode.ALL)
+        again = mends.record_again(entry, Mode.ALL, held.path)
         why = f"{why}\nlook at it first: {mends.show(held.path)}; or {again}"
         yield finding(Code.PREDATES_PARSER, held.path, why, mends.vouch(held.path), held.line_of("contract"))
 

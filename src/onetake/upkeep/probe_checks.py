@@ -33,7 +33,7 @@ def check_age(held: Held, entry: Entry, probe_after: float | None) -> Iterator[F
     age = datetime.now(UTC) - recorded
     if age > timedelta(days=min(probe_after, timedelta.max.days)):
         why = f"it was recorded {age.days} days ago, and probe_after allows {probe_after:g}"
-        mend = mends.record_again(entry, Mode.ALL)
+        mend = mends.record_again(entry, Mode.ALL, held.path)
         yield finding(Code.PROBE_FIRST, held.path, why, mend, held.line_of("provenance"))
 
 
@@ -62,7 +62,7 @@ class Served:
                 if recorded < newest:
                     asked = one_line(named[2], 80)
                     why = f"{asked!r} was served by {one_line(served, 80)!r}, and by {one_line(now, 80)!r} since"
-                    yield finding(Code.PROBE_FIRST, Path(path), why, mends.record_by(test, Mode.ALL))
+                    yield finding(Code.PROBE_FIRST, Path(path), why, mends.record_by(test, Mode.ALL, Path(path)))
 
 
 def _host(url: str) -> str:

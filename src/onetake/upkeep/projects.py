@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from onetake.contract import Contract, as_contracts, names_type, stored_contract
-from onetake.contract.watch import watch_digest
+from onetake.contract.watch import unparsed, watch_digest, watched
 from onetake.errors import FormatError, UsageError
 from onetake.model import Repeats
 from onetake.printable import one_line
@@ -38,6 +38,7 @@ class Project:
         self._contracts: dict[str, Contract | None] = {}
         self._frozen: dict[str, Frozen] = {}
         self._watched: dict[str, str | None] = {}
+        self._unparsed: dict[str, list[str]] = {}
         self._scrubbers: dict[tuple[str, ...], Scrubber] = {}
 
     @property
@@ -85,6 +86,17 @@ class Project:
         if name not in self._watched:
             self._watched[name] = watch_digest(declared.watch, self.settings.root)
         return self._watched[name]
+
+    def unparsed(self, declared: ContractSettings) -> list[str]:
+        """Name the Python files that a contract watches and that cannot be parsed, each with the reason.
+
+        Raises:
+            UsageError: A watched path names no file.
+        """
+        name = declared.name
+        if name not in self._unparsed:
+            self._unparsed[name] = unparsed(watched(declared.watch, self.settings.root))
+        return self._unparsed[name]
 
     def scrubber(self, headers: tuple[str, ...]) -> Scrubber:
         """Return the project's scrubber.

@@ -107,6 +107,11 @@ def _watch(entry: Entry, project: Project) -> tuple[str | None, str, str]:
     shown = repr(one_line(name, 80))
     declared = project.declared(name)
     watch = project.watch(declared) if declared else None
+    if declared and (broken := project.unparsed(declared)):
+        why = one_line(
+            f"a file that contract {shown} watches cannot be parsed, so nobody saw it at work: {broken[0]}", 400
+        )
+        return None, why, "mend that file, and look again"
     what = f"contract {shown} watches no file" if declared else f"contract {shown} is declared nowhere"
     return watch, f"{what}, so there is no parser of today", f"name the parser in the settings: `watch` of {shown}"
 

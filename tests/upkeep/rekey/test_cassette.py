@@ -17,7 +17,7 @@ from onetake.upkeep.rekey import cassette
 from onetake.upkeep.rekey.cassette import CassetteRekeying, Group
 from onetake.upkeep.rekey.found import Choices, Rekeying
 from onetake.upkeep.rekey.rekeying import rekey
-from onetake.upkeep.rekey.ruling import Ruling
+from onetake.upkeep.ruling import Ruling
 
 TRACE = '[key]\nignore = ["$.trace"]\n'
 CHOICES = Choices(dropped=key_rules({"replace": [{"pattern": "^(alpha|beta|gamma)$", "with": "word"}]}))

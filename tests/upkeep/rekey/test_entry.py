@@ -13,7 +13,7 @@ from onetake.model import Violation
 from onetake.scrub import Scrubber
 from onetake.settings import KeyRules, ScrubRules
 from onetake.upkeep.rekey.entry import CannotRekeyError, rekeyed
-from onetake.upkeep.rekey.ruling import Ruled
+from onetake.upkeep.ruling import Ruled
 
 BADGE = ScrubRules(patterns=("badge-[0-9]{6}",), paths=("$.pin",))
 

@@ -334,9 +334,9 @@ def test_a_miss_says_that_the_entry_is_there_under_other_rules(folder, asked):
 
 
 def test_a_secret_that_cannot_be_scrubbed_is_told_before_anything_is_written(folder):
-    """What a hand put beside the bodies is no scrub's business, but the last look finds it."""
+    """What a hand put where no scrub reaches, as in its verdict, the last look finds."""
     (path,) = folder.record((traced(folder, 1), "Good day."), contract=None)
-    folder.edit(path, '"ordinal": 0', '"ordinal": 0,\n  "note": "sk-proj-' + "a1B2c3D4e5F6g7H8" * 3 + '"')
+    folder.edit(path, '"verdict": "good"', '"verdict": "kept:sk-proj-' + "a1B2c3D4e5F6g7H8" * 3 + '"')
     folder.settings(top=TRACE)
     for writes in (False, True):
         found = rekey(folder.root, writes=writes)

@@ -81,7 +81,8 @@ class Group:
     @property
     def mend(self) -> str:
         """What to do where it is refused; else empty."""
-        record = mends.record_all(self.tests, Mode.NEW_EPISODES) if self.refused else ""
+        tests = ((one.test, one.folder) for one in self.misses)
+        record = mends.record_all(tests, Mode.NEW_EPISODES) if self.refused else ""
         return f"{self.instead}; else {record}" if self.instead else record
 
     @property

@@ -112,7 +112,7 @@ class CassetteMisses:
 
     def _like_nothing(self, missed: Missed) -> tuple[str, str]:
         """Say why a miss is not explained, and what to do: a test that was renamed left its entries behind."""
-        record = mends.record_by(missed.test, Mode.NEW_EPISODES)
+        record = mends.record_by(missed.test, Mode.NEW_EPISODES, missed.folder)
         root = self._project.settings.root.absolute()
         others = elsewhere(self._folder, missed.key, root)
         if not others:

@@ -23,7 +23,7 @@ from onetake.upkeep.prune.sidecars import unnamed
 from onetake.upkeep.rekey.colliding import Collision, Mover, Resident, arrange
 from onetake.upkeep.rekey.entry import CannotRekeyError, rekeyed
 from onetake.upkeep.rekey.found import Choices, Left, Move, Rekeying
-from onetake.upkeep.rekey.ruling import Ruling, written
+from onetake.upkeep.ruling import Ruling, written
 from onetake.writing import SecretLeftError, decoration, looked_over
 
 _MEDIA_TYPES = {
@@ -53,7 +53,7 @@ class Group:
         return [
             Move(
                 path=one.path,
-                new_path=one.path.with_name(entry_name(self.key, ordinal, one.label)) if one.key != self.key else one.path,
+                new_path=self._place(one, ordinal),
                 key=one.key,
                 ordinal=one.ordinal,
                 new_key=self.key,
@@ -62,6 +62,10 @@ class Group:
             )
             for one, ordinal in self.members
         ]
+
+    def _place(self, one: Mover, ordinal: int) -> Path:
+        """Return the file that an entry gets; one that keeps its key is written over, whatever it is called."""
+        return one.path if one.key == self.key else one.path.with_name(entry_name(self.key, ordinal, one.label))
 
 
 class CassetteRekeying:

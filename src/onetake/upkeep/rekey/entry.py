@@ -11,7 +11,7 @@ from onetake.model import Answer, Entry, KeySpec, Request, Response
 from onetake.scrub import Scrubbing
 from onetake.upkeep import secrets
 from onetake.upkeep.entry_checks import dialect_of
-from onetake.upkeep.rekey.ruling import Ruled
+from onetake.upkeep.ruling import Ruled
 from onetake.upkeep.stored_rules import days_of
 
 

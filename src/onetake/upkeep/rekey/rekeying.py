@@ -13,7 +13,7 @@ from onetake.upkeep.projects import Project, Projects
 from onetake.upkeep.rekey.cassette import CassetteRekeying
 from onetake.upkeep.rekey.files import carry_out
 from onetake.upkeep.rekey.found import Choices, Left, Rekeying
-from onetake.upkeep.rekey.ruling import Ruling
+from onetake.upkeep.ruling import Ruling
 
 
 def rekey(start: Path, choices: Choices = Choices(), *, writes: bool = False) -> Rekeying:  # noqa: B008 (frozen)

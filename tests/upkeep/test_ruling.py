@@ -19,7 +19,7 @@ from onetake.settings import KeyRules, key_rules, load_settings
 from onetake.steps import Flow
 from onetake.upkeep.rekey.found import Choices
 from onetake.upkeep.rekey.rekeying import rekey
-from onetake.upkeep.rekey.ruling import written
+from onetake.upkeep.ruling import written
 
 TRACE = '[key]\nignore = ["$.trace"]\n'
 OWN = key_rules({"ignore": ["$.own"]})
