@@ -126,6 +126,7 @@ def test_nothing_is_written_where_one_of_several_cannot_be(run, typed):
     ("words", "said"),
     [
         (["itms"], "contract 'itms' is not declared in the settings; did you mean 'items'?"),
+        (["nope"], "contract 'nope' is not declared in the settings (they declare 'items', 'file')"),
         (["file"], "contract 'file' is the file file.json: only a type can be frozen"),
     ],
 )

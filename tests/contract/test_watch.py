@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from onetake.contract.watch import base_of, selects, watch_digest, watched
+from onetake.contract.watch import base_of, selects, unparsed, watch_digest, watched
 from onetake.errors import UsageError
 
 PARSER = '''"""Reads tickets."""
@@ -208,3 +208,10 @@ def test_a_path_from_elsewhere_is_told_from_the_root(tmp_path):
     assert base_of("../two/*.py", root) == "../two"
     assert base_of(".", root) == "."
     assert selects(".", "x.py", root)
+
+
+def test_python_that_cannot_be_parsed_is_named_with_the_reason():
+    files = {"b.py": b"x = (", "a.py": b"x = 1", "c.txt": b"x = (", "d.pyi": b"\x00"}
+    named = unparsed(files)
+    assert [one.partition(" ")[0] for one in named] == ["b.py", "d.pyi"]
+    assert "line 1: '(' was never closed" in named[0]

@@ -388,3 +388,12 @@ def test_br_096_through_a_real_client(path):
     response = scrubbing.response(Response(got.status_code, tuple(got.headers.items()), got.content))
     assert header(response.headers, "location") == "/v1?n=1"
     assert "EXAMPLE" not in repr((request, response, scrubbing.spans))
+
+
+def test_data_is_scrubbed_wherever_it_lies_and_else_stays_the_same_object():
+    scrubbing = Scrubber(ScrubRules(patterns=("CUST-[0-9]+",), paths=("$.note",))).begin()
+    clean = {"note": "nothing", "more": [1, None, {"a": "CUSTOM"}]}
+    assert scrubbing.data(clean, "extra") is clean
+    found = scrubbing.data({"a": [{"b": "for CUST-1 and CUST-2"}], "c": "CUST-1", "d": 1.5}, "provenance")
+    assert found == {"a": [{"b": "for [secret 1] and [secret 2]"}], "c": "[secret 1]", "d": 1.5}
+    assert scrubbing.spans == ("provenance$.a[0].b", "provenance$.c")

@@ -32,7 +32,7 @@ def test_who_recorded_an_entry_records_it_again(folder, test, said):
 
 
 def test_one_command_records_what_several_tests_missed():
-    tests = [f"t.py::test_{name}" for name in "abcdefg"]
+    tests = [(f"t.py::test_{name}", Path("cassettes")) for name in "abcdefg"]
     again = "pytest --record-mode=new_episodes t.py::test_a t.py::test_b"
     assert mends.record_all([*tests[:2], tests[0]], Mode.NEW_EPISODES) == again
     assert isinstance(mends.record_all(tests[:2], Mode.NEW_EPISODES), mends.Command)

@@ -33,16 +33,16 @@ def test_a_schema_that_several_cassettes_hold_is_compiled_once_and_a_changed_cop
     (path,) = folder.record()
     (schema,) = (path.parent / "_schemas").iterdir()
     schemas, data = Schemas(), schema.read_bytes()
-    first = schemas.contract(schema.stem, data, "items")
-    assert schemas.contract(schema.stem, bytes(bytearray(data)), "items") is first
+    first = schemas.contract(schema.stem, data)
+    assert schemas.contract(schema.stem, bytes(bytearray(data))) is first
     with pytest.raises(FormatError):
-        schemas.contract(schema.stem, data.replace(b"string", b"number"), "items")
+        schemas.contract(schema.stem, data.replace(b"string", b"number"))
 
 
 def test_a_contract_can_be_aimed_at_other_answers(folder):
     (path,) = folder.record()
     (schema,) = (path.parent / "_schemas").iterdir()
-    contract = Schemas().contract(schema.stem, schema.read_bytes(), "items")
+    contract = Schemas().contract(schema.stem, schema.read_bytes())
     other = aimed(contract, "tool:sort")
     assert (contract.on, other.on, other.digest) == ("text", "tool:sort", contract.digest)
     assert other.judge_text(json.dumps({})) == contract.judge_text(json.dumps({})) != ()

@@ -217,3 +217,17 @@ def test_what_others_note_meanwhile_is_kept(folder, parser, answer):
         thread.join()
     assert folder.codes() == []
     assert {"pinned", "vouched"} <= load(first).provenance.keys()
+
+
+def test_what_watches_a_file_that_cannot_be_parsed_is_not_vouched_for(folder, parser, predating):
+    before = predating.read_bytes()
+    (folder.root / "more.py").write_text("x = 1\n")
+    folder.settings('watch = ["*.py"]')
+    parser.write_text("x=(\n")
+    (done,) = vouch_all([predating])
+    assert done.refusal.message.endswith("nobody saw it at work: parse.py (line 1: '(' was never closed)")
+    assert "'items'" in done.refusal.message
+    assert predating.read_bytes() == before
+    parser.write_text(FIXED)
+    (done,) = vouch_all([predating])
+    assert done.refusal is None

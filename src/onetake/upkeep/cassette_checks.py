@@ -131,7 +131,7 @@ def _check_side(path: Path, named: Collection[str] | None, schemas: Schemas) -> 
         yield finding(Code.UNUSED_SIDECAR, path, "no entry of this cassette names it", mend)
     elif path.parent.name == _SCHEMAS:
         try:
-            schemas.contract(digest, data, path.name)
+            schemas.contract(digest, data)
         except FormatError as error:
             why = f"the schema of a contract is damaged: {error}"
             yield finding(Code.BROKEN, path, why, "restore it from version control, or record its entries again")

@@ -33,13 +33,22 @@ class Judged(NamedTuple):
     contracts: tuple[Contract, ...]
 
 
+class StoredSchema(NamedTuple):
+    """A schema that lies beside entries: its file, what it is called there, and what it lets pass."""
+
+    path: Path
+    name: str
+    lets_pass: tuple[str, ...]
+
+
 class ContractChecks:
     """Judges stored answers, and remembers by which stored schemas, for `loose`."""
 
     def __init__(self, schemas: Schemas) -> None:
         self._schemas = schemas
         self._predating = Predating()
-        self._stored: dict[str, tuple[Path, str, Contract]] = {}
+        self.stored: dict[str, StoredSchema] = {}
+        """Those that judged an answer so far, by digest: each where it was met first."""
 
     def judge(self, entry: Entry, project: Project, holding: Holding) -> Judged:
         """Judge an entry by what judges it today."""
@@ -84,11 +93,11 @@ class ContractChecks:
                 path, line = project.place(declared)
                 contract = project.contract(declared)
                 if contract is not None:
-                    yield from _loose(path, line, declared.name, contract)
+                    yield from _loose(path, line, declared.name, contract.lint())
                 if frozen := project.frozen(declared):
                     yield from _of_type(path, line, declared, frozen, contract if project.importing else None)
-        for path, name, contract in self._stored.values():
-            yield from _loose(path, 1, name, contract)
+        for path, name, lets_pass in self.stored.values():
+            yield from _loose(path, 1, name, lets_pass)
 
     def _contracts(
         self, stored: ContractRef, declared: ContractSettings | None, entry: Entry, project: Project, holding: Holding
@@ -99,12 +108,13 @@ class ContractChecks:
         name = f"_schemas/{stored.schema}.json"
         try:
             data = holding.store.get_side(name)
-            kept = None if data is None else self._schemas.contract(stored.schema, data, stored.name)
+            kept = None if data is None else self._schemas.contract(stored.schema, data)
         except (StoreError, FormatError):
             return ()  # the file has a finding of its own
         if kept is None:
             return ()
-        self._stored.setdefault(stored.schema, (holding.folder / name, stored.name, kept))
+        if stored.schema not in self.stored:
+            self.stored[stored.schema] = StoredSchema(holding.folder / name, stored.name, kept.lint())
         return tuple(aimed(kept, on) for on in ((declared.on,) if declared else _selectors(entry)))
 
 
@@ -164,8 +174,8 @@ def _unjudged(
         )
 
 
-def _loose(path: Path, line: int, name: str, contract: Contract) -> Iterator[Finding]:
-    for said in contract.lint():
+def _loose(path: Path, line: int, name: str, lets_pass: tuple[str, ...]) -> Iterator[Finding]:
+    for said in lets_pass:
         why = f"contract {one_line(name, 80)!r} is loose: {said}"
         mend = "say in the schema what may stand there; an answer recorded meanwhile may hold anything"
         yield finding(Code.LOOSE_CONTRACT, path, why, mend, line)

@@ -115,12 +115,13 @@ class Usage:
         """The books of what was missed of which a line is left out, as it cannot be read."""
         return damaged_in(self.root)
 
-    def cassette(self, folder: Path, *, has_entries: bool) -> CassetteUse:
-        """Begin to look at a cassette; what is known of the use of one without entries does not matter."""
-        found = CassetteUse(folder, self, self._missed.get(folder.absolute(), ()))
-        if has_entries and not self.runs.why and not found.is_told:
-            self._untold.append(folder)
-        return found
+    def cassette(self, folder: Path) -> CassetteUse:
+        """Begin to look at a cassette."""
+        return CassetteUse(folder, self, self._missed.get(folder.absolute(), ()))
+
+    def leave_untold(self, folder: Path) -> None:
+        """Take down a cassette with entries of which runs that count do not tell what was used."""
+        self._untold.append(folder)
 
     def asked(self, path: Path | None, said: Entry | Missed) -> Asked:
         """Return a request that is stored, or was missed, under the rules of today, but for its own day."""

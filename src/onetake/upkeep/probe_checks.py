@@ -54,6 +54,13 @@ class Served:
         self._newest[named] = max(self._newest.get(named, (recorded, served)), (recorded, served))
         self._found[named, served].append((recorded, str(path), str(said.get("test") or "")))
 
+    def join(self, later: Served) -> None:
+        """Take in what others say, whose paths come behind these."""
+        for named, newest in later._newest.items():
+            self._newest[named] = max(self._newest.get(named, newest), newest)
+        for name, found in later._found.items():
+            self._found[name] += found
+
     def check(self) -> Iterator[Finding]:
         """Name the entries that are older than the newest of their model, and got another one served."""
         for (named, served), found in self._found.items():

@@ -183,29 +183,28 @@ class Schemas:
     def __init__(self) -> None:
         self._read: dict[tuple[str, bytes], Contract | FormatError] = {}
 
-    def contract(self, digest: str, data: bytes, name: str) -> Contract:
-        """Return the contract of a stored schema.
+    def contract(self, digest: str, data: bytes) -> Contract:
+        """Return the contract of a stored schema; its name is the file's: entries may call it anything.
 
         Args:
             digest: The digest that its file's name says.
             data: The file's bytes; what another cassette holds too is compiled once.
-            name: What to call it.
 
         Raises:
             FormatError: The file holds no schema, or another one.
         """
         if (digest, data) not in self._read:
-            self._read[digest, data] = _stored(data, digest, name)
+            self._read[digest, data] = _stored(data, digest)
         found = self._read[digest, data]
         if isinstance(found, FormatError):
             raise found
         return found
 
 
-def _stored(data: bytes, digest: str, name: str) -> Contract | FormatError:
+def _stored(data: bytes, digest: str) -> Contract | FormatError:
     """Read a stored schema, or say why not: one that was made to take for ever is tried once, not for each entry."""
     try:
-        return stored_contract(data, digest, name)
+        return stored_contract(data, digest, f"{digest}.json")
     except FormatError as error:
         return error
     except TookTooLongError as error:

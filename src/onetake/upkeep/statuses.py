@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from onetake.printable import spelled
-from onetake.stores.naming import parse_name
 from onetake.upkeep.advising import Advice, Facts, advise
-from onetake.upkeep.checking import Examination, Examined
+from onetake.upkeep.examining import MANY, Examination
 from onetake.upkeep.findings import Code, Finding, Severity
 from onetake.upkeep.mends import Command
 from onetake.upkeep.orphans import Orphan, Successor, Usage
+from onetake.upkeep.seen import Seen
 
 _OWN = frozenset(Code(advice.value) for advice in Advice if advice is not Advice.REPLAY)
 """The codes that have an advice of their own; any other error makes an entry `broken`."""
@@ -66,44 +66,31 @@ class Status:
     knowledge: str
 
 
-def status(start: Path, *, importing: bool = False) -> Status:
+def status(start: Path, *, importing: bool = False, shared_from: int = MANY) -> Status:
     """Say what to do about every entry in a folder and below it.
 
     Args:
         start: A folder.
         importing: True imports the types that the settings declare contracts by: the project's own code runs.
+        shared_from: As for `check`.
 
     Raises:
         StoreError: The folder cannot be listed.
         UsageError: Settings that count for the folder or for an entry below it are wrong.
     """
-    examination = Examination(start, importing=importing)
-    seen: dict[Path, _Seen] = {}
-    for one in examination.run():
-        if isinstance(one, Examined):
-            seen[one.path] = _seen(one)
-        elif one.path in seen:  # what is found of several files together comes behind them
-            before = seen[one.path]
-            seen[one.path] = _Seen(before.key, before.ordinal, before.size, (*before.findings, one))
-    entries = tuple(_advised(path, one, examination.orphans.get(path)) for path, one in seen.items())
+    examination = Examination(start, importing=importing, shared_from=shared_from)
+    seen: dict[Path, Seen] = {}
+    orphans: dict[Path, Orphan] = {}
+    for folder in examination.run():
+        seen |= {one.path: one for one in folder.files}
+        orphans |= {one.path: one for one in folder.orphans}
+        for one in folder.findings:  # what is found of several files together comes behind them
+            if before := seen.get(one.path):
+                seen[one.path] = replace(before, findings=(*before.findings, one))
+    entries = tuple(_advised(one, orphans.get(path)) for path, one in seen.items())
     found = Counter(one.advice for one in entries)
     counts = {advice.value: found[advice] for advice in Advice}
     return Status(entries, counts, _knowledge(examination.usage))
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """What is kept in mind of a file: not what is in it."""
-
-    key: str
-    ordinal: int
-    size: int
-    findings: tuple[Finding, ...]
-
-
-def _seen(one: Examined) -> _Seen:
-    key, ordinal = (one.entry.key, one.entry.ordinal) if one.entry else parse_name(one.path.name) or ("", 0)
-    return _Seen(key, ordinal, one.size, one.findings)
 
 
 def facts_of(findings: tuple[Finding, ...]) -> Facts:
@@ -124,12 +111,12 @@ def _breaks(one: Finding) -> bool:
     return one.code is Code.BROKEN or (one.severity is Severity.ERROR and one.code not in _OWN)
 
 
-def _advised(path: Path, seen: _Seen, orphan: Orphan | None) -> Advised:
+def _advised(seen: Seen, orphan: Orphan | None) -> Advised:
     advice = advise(facts_of(seen.findings))
     why = next((one for one in seen.findings if _leads_to(one, advice)), None)
     reason, mend = (why.message, why.mend) if why else ("", "")
     successor = orphan.successor if orphan and advice is Advice.ORPHAN else None
-    return Advised(path, seen.key, seen.ordinal, advice, reason, mend, seen.size, seen.findings, successor)
+    return Advised(seen.path, seen.key, seen.ordinal, advice, reason, mend, seen.size, seen.findings, successor)
 
 
 def _leads_to(one: Finding, advice: Advice) -> bool:

@@ -14,7 +14,8 @@ from onetake.printable import block, one_line
 from onetake.provenance import now
 from onetake.upkeep import mends
 from onetake.upkeep.amending import amend
-from onetake.upkeep.checking import Examined, examine
+from onetake.upkeep.checking import examine
+from onetake.upkeep.examining import Examined
 from onetake.upkeep.findings import Code, Finding, Severity, finding
 from onetake.upkeep.noted import reason_of
 from onetake.upkeep.projects import Project

@@ -152,3 +152,51 @@ def test_a_rule_of_an_entry_that_explodes_holds_nobody_up(folder, exploding, mon
     assert [(one.path, "TookTooLong" in one.why) for one in found.left] == [(bad, True)]
     assert [move.path for move in found.moves] == [good]
     assert bad.is_file()
+
+
+def test_what_a_stopped_run_made_is_recognised_by_reading_each_file_a_few_times(folder, planned):
+    number = 10
+    paths = folder.record(*[(traced(folder, n), "Good day.") for n in range(number)], contract=None)
+    old = {path: path.read_bytes() for path in paths}
+    folder.settings(top=TRACE)
+    rekey(folder.root, writes=True)
+    for path, data in old.items():
+        path.write_bytes(data)
+    opened = []
+
+    def note(event, arguments):
+        if event == "open" and str(arguments[0]).endswith(".json") and opened is not None:
+            opened.append(arguments[0])
+
+    sys.addaudithook(note)
+    plan, found = planned()
+    reads, opened = len(opened), None
+    ((), (group,)) = plan.rounds
+    assert sorted(ordinal for _, ordinal in group.members) == list(range(number))
+    assert found.collisions == []
+    assert reads <= 3 * 2 * number
+
+
+def test_answers_of_one_key_that_part_begin_at_0_each_behind_gaps_that_stay(folder, planned):
+    """Then one of them cannot be read: whose it was nobody knows, and each that stands behind it leaves a place."""
+    folder.settings(top='[key]\nreplace = [{ pattern = "^(alpha|beta)$", with = "word" }]\n')
+    words = ("alpha", "beta", "alpha", "beta", "beta")
+    folder.record(*[(folder.direct.chat(word), f"{n}") for n, word in enumerate(words)], contract=None)
+    folder.settings()
+    plan, _ = planned(CHOICES_OF_WORDS)
+    assert told(plan, folder) == {("alpha", 0): 0, ("alpha", 2): 1, ("beta", 1): 0, ("beta", 3): 1, ("beta", 4): 2}
+    next(path for path in plan.holding.paths if folder.load(path).ordinal == 1).write_text("{}")
+    plan, _ = planned(CHOICES_OF_WORDS)
+    assert told(plan, folder) == {("alpha", 0): 0, ("alpha", 2): 2, ("beta", 3): 1, ("beta", 4): 2}
+
+
+CHOICES_OF_WORDS = Choices(dropped=key_rules({"replace": [{"pattern": "^(alpha|beta)$", "with": "word"}]}))
+
+
+def told(plan, folder):
+    """The ordinal that each entry gets, by what was asked and the ordinal that it has."""
+    found = {}
+    for one, ordinal in (member for groups in plan.rounds for group in groups for member in group.members):
+        asked = json.loads(folder.load(one.path).request.body)["messages"][0]["content"]
+        found[asked, one.ordinal] = ordinal
+    return found

@@ -7,14 +7,16 @@ import os
 import shutil
 import signal
 import sys
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+from onetake import placing
 from onetake.cassette import Cassette
 from onetake.errors import StoreError
-from onetake.format import load_entry
+from onetake.format import dump_entry, load_entry
 from onetake.model import Entry
 from onetake.settings import key_rules
 from onetake.stores.directory import DirectoryStore
@@ -220,6 +222,47 @@ def test_what_a_recording_process_changes_meanwhile_is_left(folder):
     assert in_child(lambda: _meddled(folder, meddle)) == 0
     assert [planned["one"].path.read_bytes(), planned["two"].new_path.read_bytes()] == [b"{}", b"{}"]
     assert planned["two"].path.is_file()
+
+
+@needs_fork
+def test_an_answer_that_is_recorded_while_its_entry_is_scrubbed_in_place_stays(folder):
+    (path,) = folder.record((folder.direct.chat("I am badge-123456"), "Hello."), contract=None)
+    entry = folder.load(path)
+    newer = dump_entry(replace(entry, provenance={**entry.provenance, "recorded_at": "2027-01-01T00:00:00Z"}))[0]
+    folder.settings(top='[scrub]\npatterns = ["CUST-[0-9]+"]\n')
+    folder.rewrite(path, note="for CUST-1")
+    wrote = []
+
+    def record(event, arguments):
+        if event == "open" and not wrote and str(arguments[0]).endswith(".tmp") and "onetake-" in str(arguments[0]):
+            wrote.append(path.write_bytes(newer))
+
+    def act():
+        sys.addaudithook(record)
+        found = rekey(folder.root, writes=True)
+        said = [(one.path, one.why, one.mend) for one in found.left]
+        return int((found.moves, said) != ([], [(path, "another process changed it meanwhile", "run it again")]))
+
+    assert in_child(act) == 0
+    assert path.read_bytes() == newer
+
+
+def test_beside_a_test_that_records_nothing_is_touched(folder):
+    folder.record(*[(folder.direct.chat(word, trace=1), f"to {word}") for word in ("Hello", "Bye")], contract=None)
+    folder.settings(top='[key]\nignore = ["$.trace"]\n')
+    before = files_of(folder.root)
+    place = placing.hold(folder.root, folder.root / CASSETTE, "")
+    try:
+        found = rekey(folder.root, writes=True)
+        assert found.moves == []
+        assert [(one.path, one.why.partition(",")[0]) for one in found.left] == [
+            (folder.root, "a test that records is at work there")
+        ]
+        assert len(rekey(folder.root).moves) == 2, "a look is no harm"
+    finally:
+        place.let_go()
+    assert {name: now for name, now in files_of(folder.root).items() if name in before} == before
+    assert len(rekey(folder.root, writes=True).moves) == 2
 
 
 def _planned(folder):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from onetake.model import Entry
 from onetake.stores.naming import parse_name
-from onetake.upkeep.checking import Examined
+from onetake.upkeep.examining import Examined
 from onetake.upkeep.findings import Code
 from onetake.upkeep.orphans import Orphan, Usage
 from onetake.upkeep.prune.trash import mark_of
@@ -104,7 +104,7 @@ class CassetteReasons:
         self._folder = folder
         self._known = known
         self._wanted = wanted
-        self._use = known.usage.cassette(folder, has_entries=False)
+        self._use = known.usage.cassette(folder)
         self._unused = known.usage.runs.unused(folder) if BY_RUNS & frozenset(wanted) else frozenset()
         self._found: list[tuple[Prunable, str]] = []
         self.present: dict[str, set[int]] = {}

@@ -145,8 +145,9 @@ class CassetteRekeying:
     def _moved(self, held: Held) -> Mover | None:
         entry = self._verified(held)
         new = self._rekeyed(entry)
-        if new is not entry and not secrets.is_clear(new, self._project.scrubber(())):
-            looked_over(new)
+        if new is not entry:
+            # Whether it can be written at all; where nothing is secret the last look can wait until it is.
+            (dump_entry if secrets.is_clear(new, self._project.scrubber(())) else looked_over)(new)
         self._note_rules(entry)
         return None if new is entry else _mover(held, entry, new)
 
