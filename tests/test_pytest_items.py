@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import httpx  # noqa: F401 - imported here, so that each inner run finds the same module, patched
+import pytest
 
 import onetake.adapters.httpx  # noqa: F401 - as above
 from onetake.testing.project import Project
@@ -163,6 +164,7 @@ assert pytest.main(["-q"]) == 0
 """
 
 
+@pytest.mark.whole
 def test_however_the_plugin_comes_in(tmp_path, provider):
     files = {"pytest.ini": "[pytest]\npythonpath = .\n", "onetake.toml": "", "asking.py": ASKING, "test_it.py": ONE}
     project = Project(tmp_path / "project", {**files, "twice.py": TWICE}, {"PROVIDER": provider.url})

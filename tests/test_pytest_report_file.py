@@ -56,7 +56,7 @@ def test_plain():
 """
 
 
-@pytest.mark.parametrize("workers", ["alone", pytest.param("xdist", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("workers", ["alone", pytest.param("xdist", marks=[pytest.mark.slow, pytest.mark.whole])])
 def test_the_report_tells_what_became_of_each_test(inner, provider, workers):
     provider.script(lambda request: openai_chat(f"7{SECRET}", model="gpt-4o-mini"))
     inner.write("test_it.py", TESTS)

@@ -92,7 +92,7 @@ def at(inner, provider):
     return place
 
 
-@pytest.mark.parametrize("workers", ["alone", pytest.param("xdist", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("workers", ["alone", pytest.param("xdist", marks=[pytest.mark.slow, pytest.mark.whole])])
 def test_unmarked_tests_that_reach_a_model_are_named_and_left_alone(inner, provider, workers):
     place = at(inner, provider)
     result = inner(*(("-p", "xdist", "-n", "1") if workers == "xdist" else ()))

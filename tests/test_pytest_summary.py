@@ -131,7 +131,9 @@ def test_what_changes_by_itself_is_found_and_the_rule_is_named(inner, provider, 
         " are unused now: --record-mode=all replaces them; if nobody edited it, every run asks anew",
     ]
     inner.write("onetake.toml", "[key]\nignore = ['$.metadata.run']\n")
-    inner("--record-mode=new_episodes", "-k", "metadata").stdout.fnmatch_lines(["5 recorded"])
+    ruled = inner("--record-mode=new_episodes", "-k", "metadata").stdout
+    ruled.fnmatch_lines(["onetake: 5 recorded; live: 5 calls*"])
+    assert "0 played" not in ruled.str()  # the rule is in force: there is nothing more to add
     monkeypatch.setenv("NUMBER", "3")
     before = provider.count
     inner("-k", "metadata").stdout.fnmatch_lines(["onetake: 5 replayed"])

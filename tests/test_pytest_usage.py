@@ -141,6 +141,7 @@ def test_br_155_workers_are_taken_together(says, workers):
     assert says.unused() == {"shared": 1, "alone": 1}
 
 
+@pytest.mark.whole
 def test_a_worker_that_crashed_proves_nothing(says):
     says.write("test_it.py", SHARED)
     says("--record-mode=once")

@@ -163,6 +163,7 @@ def _beside(tmp_path, provider, folder: Path) -> Project:
     return Project(tmp_path / "project", files, environment)
 
 
+@pytest.mark.whole
 def test_beside_a_plugin_that_serves_it_we_do_not_claim_it_and_where_that_is_blocked_we_do(tmp_path, provider):
     other = tmp_path / "other"
     other.mkdir()

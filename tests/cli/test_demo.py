@@ -27,7 +27,13 @@ def digest_of(bodies):
 
 
 @pytest.mark.parametrize(
-    "environment", [{}, {"CI": "true"}, {"ONETAKE_MODE": "all"}, {"HTTP_PROXY": "http://127.0.0.1:9"}]
+    "environment",
+    [
+        {},
+        pytest.param({"CI": "true"}, marks=pytest.mark.whole),
+        pytest.param({"ONETAKE_MODE": "all"}, marks=pytest.mark.whole),
+        pytest.param({"HTTP_PROXY": "http://127.0.0.1:9"}, marks=pytest.mark.whole),
+    ],
 )
 def test_the_figures_are_those_of_what_is_on_disk(shell, project, environment):
     done = shell("demo", "--no-model", "--keep", "kept here", "--json", cwd=project, **environment)

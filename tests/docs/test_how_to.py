@@ -9,7 +9,7 @@ import pytest
 HOW_TO = Path(__file__).parents[2] / "docs/how-to"
 ELSEWHERE = {"add-an-adapter.md", "upkeep.md"}
 """Pages that have a test of their own: `tests/adapters/test_add_an_adapter_page.py` and `test_upkeep_page.py`."""
-ALWAYS = {"unchanged-programs.md", "several-contracts.md"}
+ALWAYS = {"several-contracts.md"}
 """Those that are walked in every run: the others are dear, and what they go through is tested elsewhere too."""
 
 

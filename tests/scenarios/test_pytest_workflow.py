@@ -312,6 +312,7 @@ def test_a_process_pool_does_not_hang_on_a_refusal(project, provider):
 
 
 @pytest.mark.slow
+@pytest.mark.whole
 def test_two_workers_record_and_replay_each_test_in_its_own_cassette(project, provider):
     project.env["PYTEST_ADDOPTS"] = QUICK.replace("-p no:xdist", "-n 2")
     project.write(

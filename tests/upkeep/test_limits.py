@@ -12,7 +12,7 @@ from hashlib import sha256
 import pytest
 
 from onetake.scrub.scanning import scan
-from onetake.upkeep import cassette_checks, checking
+from onetake.upkeep import cassette_checks, examining
 from onetake.upkeep.limits import TookTooLongError, at_most
 from onetake.upkeep.statuses import status
 
@@ -31,7 +31,7 @@ def no_timer():
 @pytest.fixture
 def short(monkeypatch, no_timer):
     """Let a file take a second."""
-    monkeypatch.setattr(checking, "SECONDS", SHORT)
+    monkeypatch.setattr(examining, "SECONDS", SHORT)
     monkeypatch.setattr(cassette_checks, "SECONDS", SHORT)
 
 
