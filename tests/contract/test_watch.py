@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import os
 
 import pytest
@@ -82,6 +83,20 @@ def test_what_a_formatter_changes_moves_nothing(parser, old, new):
 def test_what_the_program_reads_moves_it(parser, old, new):
     assert old in PARSER
     assert parser(PARSER.replace(old, new)) != GOLDEN
+
+
+def test_a_parser_that_lost_count_is_asked_again(parser, monkeypatch):
+    parse, lost = ast.parse, []
+
+    def losing(source):
+        if not lost:
+            lost.append(source)
+            raise SystemError("AST constructor recursion depth mismatch (before=204, after=254)")
+        return parse(source)
+
+    monkeypatch.setattr(ast, "parse", losing)
+    assert parser(PARSER) == GOLDEN
+    assert lost == [PARSER.encode()]
 
 
 def test_python_that_does_not_parse_counts_by_its_bytes(parser):

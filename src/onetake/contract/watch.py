@@ -16,6 +16,8 @@ from typing import Any
 
 from onetake.errors import UsageError
 
+_NO_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError, SystemError)
+"""What parsing raises of a file that this Python cannot parse."""
 _PYTHON = frozenset({".py", ".pyi"})
 _ANY_DEPTH = "**"
 _UNREAD = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
@@ -69,7 +71,7 @@ def unparsed(files: Mapping[str, bytes]) -> list[str]:
         if PurePosixPath(name).suffix in _PYTHON:
             try:
                 _parsed(data)
-            except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            except _NO_PYTHON as error:
                 line = f"line {error.lineno}: " if isinstance(error, SyntaxError) and error.lineno else ""
                 found.append(f"{name} ({line}{getattr(error, 'msg', '') or type(error).__name__})")
     return found
@@ -88,7 +90,7 @@ def content_of(name: str, data: bytes) -> str:
     if PurePosixPath(name).suffix in _PYTHON:
         try:
             data = _tree_text(_parsed(data)).encode()
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+        except _NO_PYTHON:
             data = data.replace(b"\r\n", b"\n")
     else:
         data = data.replace(b"\r\n", b"\n")
@@ -187,7 +189,10 @@ def _parsed(data: bytes) -> ast.AST:
     """Parse Python; a warning that the program has made an error of must not move the digest."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ast.parse(data)
+        try:
+            return ast.parse(data)
+        except SystemError:  # Python 3.11's parser loses count where it is asked within itself, and then counts anew
+            return ast.parse(data)
 
 
 def _tree_text(tree: ast.AST) -> str:
