@@ -8,7 +8,7 @@ import pytest
 
 from onetake.key import Keyer
 from onetake.model import Request
-from onetake.upkeep.adopt.allowing import EDITED, Pair, cautions, may_be_added, may_be_taken, refusal
+from onetake.upkeep.adopt.allowing import EDITED, Pair, cautions, may_be_taken, refusal
 from onetake.upkeep.adopt.nearness import Asked
 from onetake.upkeep.adopt.operations import operations, tree_of, whole
 
@@ -229,10 +229,6 @@ def test_a_promise_of_another_schema_is_refused():
     old = {"contents": [{"parts": [{"text": "x"}]}], "generationConfig": {"responseMimeType": "application/json"}}
     new = {**old, "generationConfig": {**old["generationConfig"], "responseSchema": {"type": "OBJECT"}}}
     assert "schema" in judged(request(old, GEMINI), request(new, GEMINI))[0].why
-
-
-def test_what_may_be_added_is_what_no_api_counts():
-    assert [may_be_added((name,)) for name in ("store", "seed", "system", "tools")] == [True, False, False, False]
 
 
 @pytest.mark.parametrize(("new", "may"), [({"store": False}, True), ({"model": "gpt-6"}, False)])

@@ -128,16 +128,6 @@ def cautions(found: Operations) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, said)))
 
 
-def may_be_added(steps: tuple[str | int, ...], dialect: str | None = None) -> bool:
-    """Tell whether a member that was added to a body is one that no API is known to hang an answer on.
-
-    Args:
-        steps: Names and indices from the top of the body to it.
-        dialect: The name of the API that the request is of; None where none is known.
-    """
-    return _field(steps, dialect) is Field.OTHER
-
-
 def prompt(tree: Mapping[str, Any]) -> str:
     """Return what a request says to the model, and where: equal for equal prompts, whatever else is asked.
 
