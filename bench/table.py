@@ -14,6 +14,7 @@ NOT_MEASURED = "n/a"
 def markdown(part: str, rows: Sequence[dict[str, Any]]) -> str:
     """Return the tables of one part, each under its heading."""
     tables = {"replay": _replay, "key": _key, "import": _import, "recording": _recording, "upkeep": _upkeep}
+    tables |= {"batch": _batch, "batch-run": _batch_run}
     return tables[part](rows) + "\n"
 
 
@@ -68,6 +69,45 @@ def _recording(rows: Sequence[dict[str, Any]]) -> str:
     ]
     head = ["until", "live, µs", "recording adds without a disk, ms", "with fsync, ms"]
     return "### Recording a call on loopback\n\n" + _table(head, cells)
+
+
+def _batch(rows: Sequence[dict[str, Any]]) -> str:
+    head = ["rows", "plain loop, µs a row", "replay, µs a row", "× plain loop", "rows/s"]
+    cells = [
+        [f"{row['rows']:,}", row["floor_us"], row["replay_us"], row["times_floor"], f"{row['rows_per_s']:,}"]
+        for row in rows
+    ]
+    shares = [list(row["parts_us"].values()) for row in rows]
+    return "\n\n".join(
+        [
+            "### Replay of a finished batch",
+            _table(head, cells),
+            "### Its parts, each alone, µs a row",
+            _table(list(rows[0]["parts_us"]), shares),
+        ]
+    )
+
+
+def _batch_run(rows: Sequence[dict[str, Any]]) -> str:
+    *beside, resume = rows
+    cells = [
+        [
+            row["what"],
+            f"{row['records']:,}",
+            *(f"{row['per_s'][name]:,}" for name in ("bare", "onetake")),
+            row["times_bare"],
+        ]
+        for row in beside
+    ]
+    took = [f"{resume['records']:,}", resume["seconds"], resume["mb"]["early"], resume["mb"]["end"]]
+    return "\n\n".join(
+        [
+            "### A batch that asks",
+            _table(["what", "records", "bare loop, a second", "onetake, a second", "time, × bare"], cells),
+            "### A resume that finds everything",
+            _table(["records", "s", "MB after 1,000", "MB at the end"], [took]),
+        ]
+    )
 
 
 def _upkeep(rows: Sequence[dict[str, Any]]) -> str:

@@ -219,3 +219,18 @@ def test_an_entry_that_was_replaced_is_judged_again(direct):
     assert validity.of(old, ()) is Found.VALID
     direct(talk.store, "all").call("q", '{"label": "bug"}')
     assert validity.of(talk.entries()[0], contracts) is Found.VALID
+
+
+def test_memory_stays_flat_over_a_batch_and_what_was_just_judged_is_remembered(entry):
+    judged = []
+    seen = Annotated[str, AfterValidator(lambda text: judged.append(text) or text)]
+    contract = Contract(dict[str, seen], name="labels")
+    validity, stored = Validity(Policy(mode=Mode.NONE, root=Path())), entry()
+    for number in range(2000):
+        for _ in range(2):
+            assert validity.of(replace(stored, key=f"{number:064x}"), (contract,)) is Found.VALID
+    assert len(judged) == 2000
+    assert validity.of(replace(stored, key=f"{1500:064x}"), (contract,)) is Found.VALID
+    assert len(judged) == 2000
+    assert validity.of(replace(stored, key=f"{0:064x}"), (contract,)) is Found.VALID
+    assert len(judged) == 2001

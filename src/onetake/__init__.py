@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from onetake.adapters.function import recorded as recorded
+    from onetake.batch.api import Batch as Batch
     from onetake.contract import Contract as Contract
     from onetake.errors import AdapterError as AdapterError
     from onetake.errors import ChildError as ChildError
@@ -31,6 +32,7 @@ _WHERE = {
     "use_cassette": "onetake.scopes",
     "install": "onetake.installing",
     "recorded": "onetake.adapters.function",
+    "Batch": "onetake.batch.api",
     "Contract": "onetake.contract",
     "Session": "onetake.session",
     **dict.fromkeys(

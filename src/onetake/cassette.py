@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from onetake import forking
 from onetake.errors import FormatError, StoreError
 from onetake.format import load_entry
 from onetake.model import Entry
@@ -41,14 +40,10 @@ class Cassette:
     ) -> None:
         self.store = store
         self._pending = Pending(pending, resume=resume, journal=journal) if pending is not None else None
-        self._lock = forking.Lock()
         self._before: frozenset[Slot] = frozenset()
-        self._stamp: object = None
-        self._index: dict[str, set[int]] = {}
-        self._refresh()
-        self.was_empty = not self._index
         if pending is not None:
-            self._before = frozenset((key, ordinal) for key, found in self._index.items() for ordinal in found)
+            self._before = frozenset((key[:16], ordinal) for key, ordinal in store.names())
+        self.was_empty = not self._before and next(iter(store.names()), None) is None
 
     @property
     def place(self) -> str:
@@ -60,23 +55,14 @@ class Cassette:
         """Where new entries wait, for messages; the cassette itself where they do not."""
         return (self._pending.store if self._pending else self.store).place
 
-    def ordinals(self, key: str) -> set[int]:
-        """Return the ordinals stored for a key; looks again if there are none and another process wrote."""
-        with self._lock.held:
-            found = self._index.get(key[:16])
-            if not found and self.store.stamp() != self._stamp:
-                self._refresh()
-                found = self._index.get(key[:16])
-            return set(found or ())
+    def close(self) -> None:
+        """Let go of what the store holds open."""
+        self.store.close()
 
-    def has(self, key: str, ordinal: int) -> bool:
-        """Tell whether an entry is stored; looks again if it is not and another process wrote."""
-        with self._lock.held:
-            if ordinal in self._index.get(key[:16], ()):
-                return True
-            if self.store.stamp() != self._stamp:
-                self._refresh()
-            return ordinal in self._index.get(key[:16], ())
+    def ordinals(self, key: str) -> set[int]:
+        """Return the ordinals stored for a key, and those that wait for it."""
+        found = self.store.ordinals(key)
+        return found | self._pending.ordinals(key) if self._pending else found
 
     def load(self, key: str, ordinal: int) -> Entry | Damaged | None:
         """Read an entry of the cassette, without asking whether it answers today's request."""
@@ -109,7 +95,6 @@ class Cassette:
         """Take what an earlier run left as recorded by this one: it goes into the cassette when the test passes."""
         if self._pending:
             self._pending.resume(entry, over=self.replaces(entry))
-            self._note(entry)
 
     def add(self, entry: Entry, side: Mapping[str, bytes] = _NOTHING) -> bool:
         """Write an entry under its ordinal, never over another one.
@@ -125,11 +110,9 @@ class Cassette:
             SecretLeftError: The last look over all bytes found a secret; nothing was written.
             StoreError: The store could not write.
         """
-        if self.has(entry.key, entry.ordinal):
+        if entry.ordinal in self.ordinals(entry.key):
             return False
-        added = self._pending.add(entry, side) if self._pending else write(self.store, entry, side, over=False)
-        self._note(entry)
-        return added
+        return self._pending.add(entry, side) if self._pending else write(self.store, entry, side, over=False)
 
     def put(self, entry: Entry, side: Mapping[str, bytes] = _NOTHING) -> None:
         """Write an entry in the place of the one that has its key and ordinal. Raises as `add` does."""
@@ -137,7 +120,6 @@ class Cassette:
             self._pending.put(entry, side)
         else:
             write(self.store, entry, side, over=True)
-        self._note(entry)
 
     def take_over(self, slots: Collection[Slot]) -> list[Entry]:
         """Take what this session's child processes put into the pending store as written by this session.
@@ -184,17 +166,4 @@ class Cassette:
             if isinstance(entry, Entry) and (key[:16], ordinal) not in slots and not is_pinned(entry):
                 move(self.store, trash, entry)
                 moved += 1
-        with self._lock.held:
-            self._refresh()
         return moved
-
-    def _note(self, entry: Entry) -> None:
-        with self._lock.held:
-            self._index.setdefault(entry.key[:16], set()).add(entry.ordinal)
-
-    def _refresh(self) -> None:
-        stamp = self.store.stamp()
-        index: dict[str, set[int]] = {}
-        for key, ordinal in (*self.store.names(), *(self._pending.slots() if self._pending else ())):
-            index.setdefault(key[:16], set()).add(ordinal)
-        self._index, self._stamp = index, stamp

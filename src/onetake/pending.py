@@ -33,14 +33,16 @@ class Pending:
         """What lay there when the session began, readable or not; a new entry takes its place."""
         self._waiting: dict[tuple[str, int], Step] = {}
         """By key and ordinal in the pending store."""
+        self._ordinals: dict[str, set[int]] = {}
+        """Of what waits, by the first 16 hex digits of its key."""
         self._lock = forking.Lock()
         if resume:
             self._look()
 
-    def slots(self) -> list[Slot]:
-        """Return what the entries that wait are found by."""
+    def ordinals(self, key: str) -> set[int]:
+        """Return the ordinals of what waits for a key."""
         with self._lock.held:
-            return [(key[:16], ordinal) for key, ordinal in self._waiting]
+            return set(self._ordinals.get(key[:16], ()))
 
     def holds(self, key: str, ordinal: int) -> bool:
         """Tell whether this session's own entry waits here."""
@@ -58,7 +60,7 @@ class Pending:
             over: True where the cassette has one in its place.
         """
         with self._lock.held:
-            self._waiting[entry.key, entry.ordinal] = Step(entry, entry.ordinal, schema_side(self.store, entry), over)
+            self._wait((entry.key, entry.ordinal), Step(entry, entry.ordinal, schema_side(self.store, entry), over))
 
     def add(self, entry: Entry, side: Mapping[str, bytes]) -> bool:
         """Write an entry that goes into the cassette beside others; False if its ordinal is taken."""
@@ -67,14 +69,14 @@ class Pending:
             return False
         with self._lock.held:
             self._left_over.pop((entry.key, entry.ordinal), None)
-            self._waiting[entry.key, entry.ordinal] = Step(entry, entry.ordinal, side, over=False)
+            self._wait((entry.key, entry.ordinal), Step(entry, entry.ordinal, side, over=False))
         return True
 
     def put(self, entry: Entry, side: Mapping[str, bytes]) -> None:
         """Write an entry that goes into the cassette over the one in its place. Raises as `write` does."""
         write(self.store, entry, side, over=True)
         with self._lock.held:
-            self._waiting[entry.key, entry.ordinal] = Step(entry, entry.ordinal, side, over=True)
+            self._wait((entry.key, entry.ordinal), Step(entry, entry.ordinal, side, over=True))
 
     def take_over(self, slots: Collection[Slot], before: Collection[Slot], stored: Collection[Slot]) -> list[Entry]:
         """Take what this session's child processes put here as written by this session.
@@ -111,8 +113,9 @@ class Pending:
             waiting = dict(self._waiting)
         done = promote(list(waiting.values()), self.store, store, self._journal)
         with self._lock.held:
-            for place in waiting:
-                del self._waiting[place]
+            for key, ordinal in waiting:
+                del self._waiting[key, ordinal]
+                self._ordinals[key[:16]].discard(ordinal)
         return done
 
     def retire(self, touched: Collection[Slot], trash: Store) -> int:
@@ -126,6 +129,10 @@ class Pending:
         for left in unasked:
             move(self.store, trash, left)
         return len(unasked)
+
+    def _wait(self, place: tuple[str, int], step: Step) -> None:
+        self._waiting[place] = step
+        self._ordinals.setdefault(place[0][:16], set()).add(place[1])
 
     def _look(self) -> None:
         """Read what an earlier, failed run left, and list all that is there; what cannot be read answers nothing."""
@@ -149,5 +156,5 @@ class Pending:
             others = {one.entry.ordinal for (key, _), one in self._waiting.items() if key == entry.key}
             taken = others | {ordinal for name, ordinal in stored if name == entry.key[:16]}
             entry = replace(entry, ordinal=next(number for number in count() if number not in taken))
-        self._waiting[entry.key, slot[1]] = Step(entry, slot[1], schema_side(self.store, entry), over)
+        self._wait((entry.key, slot[1]), Step(entry, slot[1], schema_side(self.store, entry), over))
         return entry

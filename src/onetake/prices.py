@@ -32,7 +32,7 @@ _PROVIDERS = {
 _USAGES = ("usage", "usageMetadata")
 
 
-def _cost_of(entry: Entry) -> float | None:
+def cost_of(entry: Entry) -> float | None:
     """Return what a live answer cost.
 
     Args:
@@ -85,7 +85,7 @@ def spent(entries: Iterable[Entry]) -> dict[str, Any]:
     """
     sums = together(())
     for entry in entries:
-        cost, model = _cost_of(entry), _model_of(entry)
+        cost, model = cost_of(entry), _model_of(entry)
         one = {
             "calls": 1,
             "input_tokens": entry.metrics.get("input_tokens", 0),

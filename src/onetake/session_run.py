@@ -24,7 +24,7 @@ from onetake.pins import Pins
 from onetake.printable import block
 from onetake.session import Session
 from onetake.settings import Settings
-from onetake.stores.directory import DirectoryStore
+from onetake.stores import open_store
 from onetake.stores.naming import folder_name
 from onetake.tracebacks import end_before_ours, note_refusals
 from onetake.writing import SecretLeftError
@@ -102,7 +102,7 @@ class SessionRun:
     def _cassette_of(self, *, resume: bool) -> Cassette:
         """Make the cassette, once a promotion into it that was stopped half-way is finished."""
         root = self._policy.root
-        store = DirectoryStore(self._folder, place_of(self._folder, root))
+        store = open_store(self._folder, place_of(self._folder, root))
         notes = journal(root, self._folder, self._part)
         if not reads_nothing(self._policy.mode) and (finished := notes.finish(store)):
             self.ledger.say(
@@ -170,6 +170,7 @@ class SessionRun:
     def let_go(self) -> None:
         """Leave what it wrote and did not keep to the next run of its test: nothing more will come of this one."""
         self._place.let_go()
+        self._cassette.close()
 
     def settle(self, error: BaseException | None = None, *, expects_calls: bool = True) -> None:
         """Bring the ledger up at the end of what the session is for, so that nothing that was swallowed stays hidden.
@@ -186,6 +187,7 @@ class SessionRun:
         left = self.ledger.open
         self._missed.settle(set(self.ledger.all).difference(left), self.account.tally.replayed)
         self._book.remove()
+        self._cassette.close()
         if error is not None:
             end_before_ours(error)
         if error is None and not left:

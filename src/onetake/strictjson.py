@@ -28,7 +28,7 @@ def loads(data: bytes | str) -> Any:
     Source: RFC 8259 leaves duplicate keys undefined; most readers keep the last one in silence.
     """
     try:
-        return _DECODER.decode(data.decode("utf-8-sig") if isinstance(data, bytes) else data)
+        return _read(data.removeprefix(b"\xef\xbb\xbf").decode() if isinstance(data, bytes) else data)
     except NotStrictError:
         raise
     except RecursionError:
@@ -100,4 +100,4 @@ def _constant(name: str) -> Any:
 
 
 _ENDS = frozenset(("", "\n", "\r\n"))
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
+_read = one_value_reader(json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant))

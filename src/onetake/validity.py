@@ -12,9 +12,12 @@ from onetake.printable import one_line
 from onetake.settings import MaxAge
 from onetake.steps import Policy
 
+_MOST = 1000
+"""Entries whose word is remembered: a batch judges millions, and each is held in memory for it."""
+
 
 class Validity:
-    """One session's word on its entries; each is judged once."""
+    """One session's word on its entries; each is judged once, as long as it is remembered."""
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
@@ -45,6 +48,8 @@ class Validity:
         known = self._known.get(name)
         if known is None or known[:2] != (entry, contracts):
             self._known[name] = known = (entry, contracts, *self._judge(entry, contracts))
+            if len(self._known) > _MOST:
+                self._known.pop(next(iter(self._known)), None)
         return known[2:]
 
     def _judge(self, entry: Entry, contracts: tuple[Contract, ...]) -> tuple[Found, str]:

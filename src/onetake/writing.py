@@ -14,7 +14,7 @@ from onetake.key import Keyer
 from onetake.model import Entry
 from onetake.scrub.scanning import scan
 from onetake.stores import Store
-from onetake.stores.naming import label, label_in
+from onetake.stores.naming import label, label_at
 
 
 class SecretLeftError(ValueError):
@@ -80,7 +80,7 @@ def move(store: Store, trash: Store, entry: Entry) -> None:
     data, sides = dump_entry(entry)
     stored = store.get(entry.key, entry.ordinal)
     # As its file is called: the rules that an entry brings with it are not run, as a pattern may take for ever.
-    words = label_in(store.locate(entry.key, entry.ordinal).rpartition("/")[2])
+    words = label_at(store.locate(entry.key, entry.ordinal))
     for name, content in {**sides, **schema_side(store, entry)}.items():
         trash.add_side(name, content)
     ordinal = entry.ordinal

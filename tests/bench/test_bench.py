@@ -70,3 +70,22 @@ def test_upkeep_goes_through_a_project_in_which_nothing_is_wrong(bench, tmp_path
 def test_a_part_that_is_not_there_is_refused(tmp_path):
     done = subprocess.run([sys.executable, "-m", "bench", "speed"], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, "invalid choice: 'speed'" in done.stderr) == (2, True)
+
+
+def test_a_batch_is_measured_beside_a_plain_loop_and_by_its_parts(bench, tmp_path):
+    printed, results = bench("batch", "--entries", "50")
+    (row,) = results["batch"]
+    assert row["rows"] == 50
+    assert set(row["parts_us"]) == {"records", "keys", "store", "validation", "writing"}
+    assert "| 50 |" in printed
+    assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
+
+
+def test_a_batch_that_asks_is_measured_beside_bare_loops(bench, tmp_path):
+    printed, results = bench("batch-run", "--entries", "70")
+    live, commits, resume = results["batch-run"]
+    assert [row["records"] for row in results["batch-run"]] == [70, 70, 70]
+    assert all({"bare", "onetake"} == set(row["per_s"]) and row["times_bare"] > 0 for row in (live, commits))
+    assert 0 < resume["mb"]["early"] <= resume["mb"]["end"]
+    assert "### A resume that finds everything" in printed
+    assert [path.name for path in tmp_path.iterdir()] == ["results.json"]

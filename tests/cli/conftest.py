@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -99,11 +100,45 @@ def shell():
     return start
 
 
+JOB = """
+[ask]
+base_url = "{url}/v1"
+model = "m"
+prompt = "Label {{message}}"
+"""
+
+
 @pytest.fixture
-def samples(store, make_entry):
+def batch(project, provider):
+    """A batch in the current folder, of an endpoint that echoes: `job.toml`, and two records and a bad line."""
+    (project / "job.toml").write_text(JOB.format(url=provider.url), encoding="utf-8")
+    (project / "in.jsonl").write_bytes(b'{"message": "one"}\n\n{"message": "two"}\n')
+    return project
+
+
+@pytest.fixture
+def samples(store, make_entry, batch, run):
     """Command lines that every command can be tried with, each by the name of its command."""
     first, second = store(make_entry("one"), make_entry("two", said="Grüße \u202e☃"))
+    run("batch", "run", "in.jsonl", "-c", "job.toml", "-o", "rows.jsonl", "--progress", "none")
+    shutil.copytree("cassettes/a", "folder")
+    run("store", "pack", "folder", "file.db")
+    ran = ["in.jsonl", "-c", "job.toml"]
     return {
+        "batch plan": ["batch", "plan", *ran],
+        "batch run": ["batch", "run", *ran, "-o", "more.jsonl", "--max-failures", "1"],
+        "batch verify": ["batch", "verify", "rows.jsonl"],
+        "batch drift": ["batch", "drift", "-c", "job.toml", "--sample", "1"],
+        "batch status": ["batch", "status"],
+        "batch report": ["batch", "report"],
+        "batch failures": ["batch", "failures"],
+        "batch retry": ["batch", "retry", "--class", "invalid", "--max-failures", "1"],
+        "batch explain": ["batch", "explain", "1"],
+        "store stats": ["store", "stats", "folder"],
+        "store fsck": ["store", "fsck", "folder"],
+        "store prune": ["store", "prune", "calls.db"],
+        "store pack": ["store", "pack", "folder", "other.db"],
+        "store unpack": ["store", "unpack", "file.db", "other"],
         "init": ["init"],
         "run": ["run", "--mode", "none", "--", sys.executable, "-c", "pass"],
         "demo": ["demo", "--no-model"],

@@ -62,12 +62,12 @@ def test_every_command_has_its_section_and_no_other_has():
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_argument_and_option_is_in_the_table_of_its_command(name):
-    table = re.search(r"^\|.*?\n(?!\|)", section(CLI, f"`onetake {name}`"), re.MULTILINE | re.DOTALL)[0]  # the first
-    told = set(re.findall(r"^\| `([^` ]+)", table, re.MULTILINE))
+    tables = re.findall(r"^\|.*?\n(?!\|)", section(CLI, f"`onetake {name}`"), re.MULTILINE | re.DOTALL)
+    told = set(re.findall(r"^\| `([^` ]+)", tables[0] if tables else "", re.MULTILINE))
     assert told == {word for parameter in COMMANDS[name].params for word in words_of(parameter)}
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS))
+@pytest.mark.parametrize("name", sorted(name for name, command in COMMANDS.items() if not hasattr(command, "commands")))
 def test_every_command_has_json(name):
     assert "--json" in [option for parameter in COMMANDS[name].params for option in parameter.opts]
 
@@ -84,7 +84,7 @@ def exit_codes(page: str) -> set[int]:
 
 def test_every_exit_code_is_in_both_tables():
     assert {int(code) for code in exits.Exit} == exit_codes(CLI)
-    assert exit_codes(CLI) < exit_codes(ERRORS)
+    assert exit_codes(CLI) == exit_codes(ERRORS)
 
 
 # pytest
@@ -133,7 +133,7 @@ def test_every_argument_of_a_function_is_in_its_table_and_no_other(title, functi
     assert rows(section(API, title)) == set(inspect.signature(function).parameters) - without
 
 
-@pytest.mark.parametrize("name", ["Contract", "install"])
+@pytest.mark.parametrize("name", ["Contract", "install", "Batch"])
 def test_every_argument_is_named(name):
     (title,) = re.findall(rf"^## (`onetake\.{name}\(.*)", API, re.MULTILINE)
     told = set(re.findall(r"`(\w+)`", section(API, title)))

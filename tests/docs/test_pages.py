@@ -11,6 +11,7 @@ import click
 import pytest
 import yaml
 
+from onetake.batch.job import load_job
 from onetake.cli import commands
 from onetake.settings import load_settings
 
@@ -122,9 +123,15 @@ def blocks_in(kind):
 
 
 @pytest.mark.parametrize("text", list(blocks_in("toml")))
-def test_every_toml_block_is_read_by_the_settings(tmp_path, text):
+def test_every_toml_block_is_read_as_what_it_is(tmp_path, text):
     if "entry-points" in text:
         pytest.skip("of a package, no settings")
+    if "[ask]" in text:
+        (tmp_path / "label.json").write_text("{}")
+        (tmp_path / "label.schema.json").write_text("{}")
+        (tmp_path / "job.toml").write_text(text, encoding="utf-8")
+        assert load_job(tmp_path / "job.toml")
+        return
     (tmp_path / "schemas").mkdir()
     name = "pyproject.toml" if "[tool." in text else "onetake.toml"
     (tmp_path / name).write_text(text, encoding="utf-8")

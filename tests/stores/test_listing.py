@@ -22,14 +22,18 @@ def aged(folder):
     return folder
 
 
-def test_a_folder_at_rest_is_listed_once(tmp_path, listing):
+def test_a_folder_at_rest_is_listed_once(tmp_path, listing, monkeypatch):
+    listed = []
+    scandir = os.scandir
+    monkeypatch.setattr(os, "scandir", lambda path: listed.append(path) or scandir(path))
     (tmp_path / f"x-{HEX}.json").write_bytes(b"")
     aged(tmp_path)
     with listing.steady():
         assert listing.slots() == [SLOT]
     assert not listing.is_stale()
     assert listing.find((HEX, 1)) is None
-    assert listing.generation == 1
+    assert (listing.ordinals(HEX), listing.ordinals("f" * 16)) == ({SLOT[1]}, set())
+    assert listed == [tmp_path]
 
 
 def test_a_folder_that_changed_a_moment_ago_may_change_again_unseen(tmp_path, listing):

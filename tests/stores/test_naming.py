@@ -8,7 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onetake.errors import StoreError
-from onetake.stores.naming import entry_name, folder_name, is_side, label, label_in, parse_name, side_digest, slot
+from onetake.stores.naming import (
+    entry_name,
+    folder_name,
+    is_side,
+    label,
+    label_at,
+    label_in,
+    parse_name,
+    side_digest,
+    slot,
+)
 
 KEY = "0123456789abcdef" * 4
 DIGITS = "1234567890123456" * 4
@@ -193,3 +203,11 @@ def test_names_of_sidecars():
 )
 def test_a_decoration_is_read_in_a_name_where_we_would_give_it(name, words):
     assert label_in(name) == words
+
+
+@pytest.mark.parametrize(
+    "place", ["cassettes/a/chat-m-{}.json", "calls.db#chat-m-{}.json", "a#b/calls.db#chat-m-{}-2.json"]
+)
+def test_a_decoration_is_read_in_a_place(place):
+    assert label_at(place.format("0123456789abcdef")) == "chat-m"
+    assert label_at("calls.db#0123456789abcdef.json") == ""

@@ -15,6 +15,7 @@ import click
 
 from onetake.cli import output
 from onetake.cli.adopt import adopt
+from onetake.cli.batch import batch
 from onetake.cli.check import check
 from onetake.cli.contract import contract
 from onetake.cli.demo import demo
@@ -28,6 +29,7 @@ from onetake.cli.rekey import rekey
 from onetake.cli.run import run
 from onetake.cli.show import show
 from onetake.cli.status import status
+from onetake.cli.store import store
 from onetake.cli.vouch import vouch
 from onetake.errors import OnetakeError
 from onetake.printable import one_line
@@ -132,7 +134,11 @@ def commands(context: click.Context) -> None:
         context.exit(Exit.USAGE)
 
 
-for _command in (init, run, demo, list_, show, diff, contract, status, check, adopt, vouch, pin, rekey, prune):
+for _command in (
+    *(init, run, demo, list_, show, diff, contract),
+    *(status, check, adopt, vouch, pin, rekey, prune),
+    *(batch, store),
+):
     commands.add_command(_command)
 
 

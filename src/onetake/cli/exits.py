@@ -13,9 +13,12 @@ class Exit(IntEnum):
     OK = 0
     FINDINGS = 1
     USAGE = 2
+    DRIFT = 3
     INCONCLUSIVE = 4
     DAMAGE = 5
     MISS = 6
+    ROWS_FAILED = 7
+    PROVIDER = 75
     INTERRUPTED = 130
     UNREAD = 141
     TERMINATED = 143

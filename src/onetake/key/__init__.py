@@ -55,7 +55,7 @@ class Keyer:
         Returns:
             64 lower-case hex digits (SHA-256); stable for ever: stored entries are named by it.
         """
-        return hashlib.sha256(canonical.encode(self._text(request, days))).hexdigest()
+        return hashlib.sha256(canonical.encode(self.text(request, days))).hexdigest()
 
     def today(self) -> tuple[date, ...] | None:
         """Return today's days, here and in UTC, to give to `key`; None where no rule asks for them."""
@@ -76,7 +76,7 @@ class Keyer:
             `method`, `origin`, `path`, `query`, `headers` and `body` {`kind`, …}; exactly what is hashed, read back. A
             number that no Python number holds is an `ExactNumber`, which is a str.
         """
-        found: dict[str, Any] = canonical.read_back(self._text(request, days))
+        found: dict[str, Any] = canonical.read_back(self.text(request, days))
         return found
 
     def spec(self, days: tuple[date, ...] | None = None) -> dict[str, Any]:
@@ -133,8 +133,13 @@ class Keyer:
             return self._body_rules
         return replace(self._body_rules, days=volatile.today() if days is None else days)
 
-    def _text(self, request: Request, days: tuple[date, ...] | None) -> str:
-        """Write the canonical JSON of the keyed request; members in sorted order."""
+    def text(self, request: Request, days: tuple[date, ...] | None = None) -> str:
+        """Return what is hashed: the canonical JSON of the keyed request, members in sorted order.
+
+        Args:
+            request: As for `key`.
+            days: As for `key`.
+        """
         content_type, encoding, headers = self._headers.read(request.headers)
         body = body_text(request.body, content_type, encoding, self._rules_of(days))
         method = _method_text(request.method)

@@ -6,7 +6,11 @@ A store knows nothing of what the bytes mean. Unlike a cache, a failed write is 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Protocol
+
+FILE = ".db"
+"""What the name of a store ends in that is one file."""
 
 
 class Store(Protocol):
@@ -51,8 +55,8 @@ class Store(Protocol):
         """List what is there as (at least the first 16 hex digits of the key, ordinal), unordered, without reading."""
         ...
 
-    def stamp(self) -> object:
-        """Return a value that differs (`!=`) once another process may have added or removed an entry."""
+    def ordinals(self, key: str) -> set[int]:
+        """Return the ordinals that are stored for a key; what another process added for a key that had none is seen."""
         ...
 
     def locate(self, key: str, ordinal: int) -> str:
@@ -74,3 +78,23 @@ class Store(Protocol):
     def side_names(self) -> Iterable[str]:
         """List the sidecars, unordered."""
         ...
+
+    def close(self) -> None:
+        """Let go of what is held open; what is asked afterwards opens it again."""
+        ...
+
+
+def open_store(path: Path, place: str | None = None) -> Store:
+    """Return the store that a path means: one file where it ends in `.db`, else a folder of files.
+
+    Args:
+        path: It need not exist; the first add makes it.
+        place: What messages call it; the path as given where left out.
+    """
+    if path.suffix.lower() == FILE and not path.is_dir():
+        from onetake.stores.sqlite import SqliteStore  # SQLite is loaded where it is used
+
+        return SqliteStore(path, place)
+    from onetake.stores.directory import DirectoryStore
+
+    return DirectoryStore(path, place)

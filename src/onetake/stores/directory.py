@@ -133,13 +133,11 @@ class DirectoryStore:
         with self._told("cannot be listed"), self._listing.steady():
             return self._listing.slots()
 
-    def stamp(self) -> object:
-        """Return a value that differs once somebody else may have changed the folder; our own changes do not count."""
+    def ordinals(self, key: str) -> set[int]:
+        """Return the ordinals that are stored for a key, from the file names alone."""
+        digits, _ = slot(key, 0)
         with self._told("cannot be listed"):
-            if self._listing.is_stale():
-                with self._listing.steady():
-                    pass
-            return self._listing.generation
+            return self._listing.ordinals(digits)
 
     def locate(self, key: str, ordinal: int) -> str:
         """Return the path of an entry, or the least that its name would be."""
@@ -193,6 +191,9 @@ class DirectoryStore:
                 with suppress(FileNotFoundError):
                     found += [f"{folder}/{path.name}" for path in self._path(folder).iterdir()]
         return list(filter(is_side, found))
+
+    def close(self) -> None:
+        """Do nothing: no file is held open between two verbs."""
 
     @contextmanager
     def _temp(self, data: bytes) -> Iterator[Path]:

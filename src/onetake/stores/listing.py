@@ -36,10 +36,9 @@ class Listing:
         self._inner = forking.Lock()
         self._names: dict[Slot, str] = {}
         self._twins: dict[Slot, list[str]] = {}
+        self._ordinals: dict[str, set[int]] = {}
         self._seen: _Seen | None = None
         self._sure = False
-        self.generation = 0
-        """Moves when somebody else may have changed the folder."""
         self.leftovers: list[str] = []
         """Temporary files that were there when it was last listed: of processes at work, or killed."""
         forking.remember(self)
@@ -55,6 +54,19 @@ class Listing:
             with self.steady():
                 name = self._names.get(slot)
         return name
+
+    def ordinals(self, key: str) -> set[int]:
+        """Return the ordinals of a key of 16 hex digits, as far as is known; looks again before it says that none are.
+
+        Args:
+            key: As in a slot.
+        """
+        found = self._ordinals.get(key)
+        if not found and self.is_stale():
+            with self.steady():
+                found = self._ordinals.get(key)
+        with self._inner.held:
+            return set(found or ())
 
     def is_stale(self) -> bool:
         """Tell whether somebody else may have changed the folder since it was listed."""
@@ -74,10 +86,13 @@ class Listing:
         """Take down our own change: *slot* is now in the file *name*, or nowhere."""
         with self._inner.held:
             self._twins.pop(slot, None)
+            key, ordinal = slot
             if name is None:
                 self._names.pop(slot, None)
+                self._ordinals.get(key, set()).discard(ordinal)
             else:
                 self._names[slot] = name
+                self._ordinals.setdefault(key, set()).add(ordinal)
 
     def forget(self, slot: Slot) -> None:
         """Distrust what is known, since the file of *slot* is not where it was listed."""
@@ -128,9 +143,11 @@ class Listing:
                     leftovers.append(name)
             elif names.setdefault(slot, name) != name:
                 twins.setdefault(slot, []).append(name)
-        if (names, twins, seen) != (self._names, self._twins, self._seen):
-            self.generation += 1
-        self._names, self._twins, self._seen, self.leftovers = names, twins, seen, leftovers
+        ordinals: dict[str, set[int]] = {}
+        for key, ordinal in names:
+            ordinals.setdefault(key, set()).add(ordinal)
+        self._names, self._twins, self._ordinals = names, twins, ordinals
+        self._seen, self.leftovers = seen, leftovers
         self._sure = seen is None or time.time_ns() - seen[0] > _COARSEST_NS
 
 

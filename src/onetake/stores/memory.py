@@ -20,7 +20,7 @@ class MemoryStore:
         self._place = place
         self._entries: dict[Slot, bytes] = {}
         self._sides: dict[str, bytes] = {}
-        self._changes = 0
+        self._ordinals: dict[str, set[int]] = {}
         self._lock = Lock()
 
     @property
@@ -49,18 +49,21 @@ class MemoryStore:
 
     def delete(self, key: str, ordinal: int) -> bool:
         """Remove an entry; False if there was none."""
+        wanted = slot(key, ordinal)
         with self._lock:
-            self._changes += 1
-            return self._entries.pop(slot(key, ordinal), None) is not None
+            self._ordinals.get(wanted[0], set()).discard(ordinal)
+            return self._entries.pop(wanted, None) is not None
 
     def names(self) -> list[tuple[str, int]]:
         """List (first 16 hex digits of the key, ordinal)."""
         with self._lock:
             return list(self._entries)
 
-    def stamp(self) -> object:
-        """Return a value that differs after every change."""
-        return self._changes
+    def ordinals(self, key: str) -> set[int]:
+        """Return the ordinals that are stored for a key."""
+        wanted, _ = slot(key, 0)
+        with self._lock:
+            return set(self._ordinals.get(wanted, ()))
 
     def locate(self, key: str, ordinal: int) -> str:
         """Return where an entry is (or would be), for messages."""
@@ -83,7 +86,10 @@ class MemoryStore:
         with self._lock:
             return list(self._sides)
 
+    def close(self) -> None:
+        """Keep everything: there is nothing to let go of."""
+
     def _put(self, wanted: Slot, data: bytes) -> None:
         # A copy: the caller's bytearray may change later.
         self._entries[wanted] = bytes(data)
-        self._changes += 1
+        self._ordinals.setdefault(wanted[0], set()).add(wanted[1])

@@ -72,10 +72,19 @@ def parse_name(name: str) -> Slot | None:
     return (match[1], int(match[2] or 0)) if match else None
 
 
+def label_at(place: str) -> str:
+    """Return the decoration in the name of an entry, empty as for `label_in`.
+
+    Args:
+        place: Where the entry is, as `Store.locate` tells it.
+    """
+    return label_in(re.split("[/#]", place)[-1])
+
+
 def label_in(name: str) -> str:
     """Return the decoration in the name of an entry's file; empty where it has none, or none that we would give."""
-    found = re.fullmatch(r"(.+)-[0-9a-f]{16}(?:-[0-9]+)?\.json", name)
-    words = found[1] if found else ""
+    found = _ENTRY.fullmatch(name)
+    words = name[: found.start(1)].removesuffix("-") if found else ""
     return words if _LABEL.fullmatch(words) and not _is_reserved(f"{words}-") else ""
 
 

@@ -43,11 +43,12 @@ def available() -> str | None:
 
 
 @contextmanager
-def local_model(*, tools: bool = False) -> Iterator[LocalModel]:
-    """Serve the model on a free port of 127.0.0.1 for the block: OpenAI and Anthropic dialects, 2 requests at a time.
+def local_model(*, tools: bool = False, port: int = 0) -> Iterator[LocalModel]:
+    """Serve the model on 127.0.0.1 for the block: OpenAI and Anthropic dialects, 2 requests at a time.
 
     Args:
         tools: True for a model that calls tools; ask it with temperature 0.
+        port: Where it listens; 0 for any port that is free.
 
     Raises:
         UsageError: A package that it needs is not installed.
@@ -55,7 +56,7 @@ def local_model(*, tools: bool = False) -> Iterator[LocalModel]:
     reason = available()
     if reason is not None:
         raise UsageError(f"no local model: {reason}")
-    server = _start(str(_model_file()), TOOL_TEMPLATE if tools else "")
+    server = _start(str(_model_file()), TOOL_TEMPLATE if tools else "", port)
     try:
         yield LocalModel(server.listening_address, _NAME)
     finally:
@@ -70,7 +71,7 @@ def _model_file() -> Path | None:
     return next(Path(spec.origin).parent.glob("*.gguf"), None)
 
 
-def _start(model_file: str, template: str) -> Any:
+def _start(model_file: str, template: str, port: int) -> Any:
     import xllamacpp
 
     params = xllamacpp.CommonParams()
@@ -79,7 +80,7 @@ def _start(model_file: str, template: str) -> Any:
     params.n_parallel, params.n_ctx = _SLOTS, _SLOTS * _TOKENS_PER_SLOT
     # One thread: more spin at barriers, and with anything else busy a call takes a minute instead of a second.
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
-    params.hostnames, params.port = ["127.0.0.1"], 0
+    params.hostnames, params.port = ["127.0.0.1"], port
     params.warmup, params.use_jinja, params.verbosity, params.ui = False, True, 0, False
     if template:
         params.chat_template = template

@@ -97,19 +97,23 @@ class StoreConformance:
         assert sorted((name[:16], ordinal) for name, ordinal in found) == sorted(expected)
         assert {(name[:16], ordinal): store.get(name, ordinal) for name, ordinal in found} == expected
 
-    def test_the_stamp_moves_when_another_adds_or_removes(self, tmp_path: Path) -> None:
+    def test_the_ordinals_of_a_key_are_told_without_reading(self, store: Store) -> None:
+        assert store.ordinals(key(1)) == set()
+        for number in (0, 3, 1):
+            store.add(key(1), number, b"%d" % number)
+        store.replace(key(2), 7, b"other")
+        assert (store.ordinals(key(1)), store.ordinals(key(2)), store.ordinals(key(3))) == ({0, 1, 3}, {7}, set())
+        store.delete(key(1), 3)
+        store.ordinals(key(1)).add(9)
+        assert store.ordinals(key(1)[:16]) == {0, 1}
+
+    def test_the_ordinals_that_another_added_are_told(self, tmp_path: Path) -> None:
         store = self.make(tmp_path)
         other = self.make(tmp_path) if self.processes else store
-        changes: list[Callable[[], object]] = [
-            lambda: other.add(key(1), 0, b"one"),
-            lambda: other.add(key(1), 1, b"two"),
-            lambda: other.delete(key(1), 0),
-        ]
-        for change in changes:
-            before = store.stamp()
-            change()
-            assert store.stamp() != before
-            assert sorted(store.names()) == sorted(other.names())
+        for turn in range(5):
+            assert store.ordinals(key(turn)) == set()
+            other.add(key(turn), turn, b"x")
+            assert store.ordinals(key(turn)) == {turn}
 
     def test_what_another_did_is_seen(self, tmp_path: Path) -> None:
         store = self.make(tmp_path)

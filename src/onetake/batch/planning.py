@@ -1,0 +1,292 @@
+"""What a run would do: which records have replies, why the others have none, and what asking them would take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from onetake.batch.asking import Asking
+from onetake.batch.costs import Costs
+from onetake.batch.editing import edit
+from onetake.batch.job import Job
+from onetake.batch.opening import Opened
+from onetake.batch.records import Record
+from onetake.batch.remembering import Asked
+from onetake.batch.resolving import Failure, Needed, Resolver, Row
+from onetake.batch.seen import Seen
+from onetake.cassette import Cassette
+from onetake.model import Entry
+from onetake.printable import one_line
+from onetake.stores import Store
+
+NEW = "not asked before"
+REPAIR = "a bad reply is to be repaired"
+OTHER = "other reasons"
+
+_REASONS = 50
+"""Reasons that are told apart: those that a damaged store gives are all different."""
+_SAMPLE = 200
+"""Stored replies by which tokens and time are estimated."""
+_USUAL = (1 / 5, 1 / 4, 1 / 2)
+"""Tokens in a byte of a request where nothing is stored to measure by: few, expected, many."""
+_SPREAD = 0.1
+_AROUND = 60
+"""Tokens that a repair says besides the bad reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why records have no reply.
+
+    Args:
+        reason: In words.
+        count: How many records.
+        example: The line of the first of them.
+    """
+
+    reason: str
+    count: int
+    example: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run would find and do.
+
+    Args:
+        records: Lines of the input, the bad ones too.
+        hits: Records whose row can be made from what is stored.
+        misses: Records for which something must be asked.
+        keys: Different requests, as far as they are the first of their records.
+        duplicates: Records that ask what another one before them asks.
+        bad_lines: Lines that are no records.
+        missing_fields: Records that lack a field that the prompt names.
+        failures: Of the hits, those whose row is an error, by class.
+        reasons: Why there are misses, the most frequent first.
+        calls: Requests to send, repairs not counted.
+        orphans: Stored replies that no record of this input and job leads to.
+        tokens: Estimated, asked and answered.
+        cost_low: US dollars if answers are short and none needs a repair; None where no price is known.
+        cost_high: If they are as long as they may be, and each needs all its repairs; None also where nothing says how
+            long an answer may be.
+        seconds: At the job's limits; None where nothing is known to estimate by.
+    """
+
+    records: int
+    hits: int
+    misses: int
+    keys: int
+    duplicates: int
+    bad_lines: int
+    missing_fields: int
+    failures: dict[str, int]
+    reasons: tuple[Reason, ...]
+    calls: int
+    orphans: int
+    tokens: int
+    cost_low: float | None
+    cost_high: float | None
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What stored replies took.
+
+    Args:
+        per_byte: Tokens in a byte of a request: few, expected, many.
+        answered: Tokens of an answer, on average; None where none is known.
+        most: The most of them.
+        seconds: Of a call, on average; None where none is known.
+    """
+
+    per_byte: tuple[float, float, float]
+    answered: float | None
+    most: int | None
+    seconds: float | None
+
+
+def plan(batch: Opened, costs: Costs, earlier: Iterable[Asked] = ()) -> Plan:
+    """Say what a run would do. Asks nobody.
+
+    Args:
+        batch: A job on an input.
+        costs: What knows the price of the job's model.
+        earlier: What other jobs asked on the same store, the last one first.
+
+    Raises:
+        StoreError: The store as a whole cannot be read.
+        UsageError: The input cannot be read.
+    """
+    with closing(_Count(Why(batch, earlier))) as count:
+        for record in batch.records():
+            count.add(record, batch.resolver.resolve(record))
+        orphans = count.orphans(batch.store)
+        return _planned(count, orphans, batch.job, measure(batch.store), costs)
+
+
+def measure(store: Store) -> Measured:
+    """Measure a sample of what is stored."""
+    asked = counted = 0
+    lengths: list[int] = []
+    timed: list[float] = []
+    for entry in _sample(store):
+        metrics = entry.metrics
+        if isinstance(metrics.get("input_tokens"), int):
+            asked, counted = asked + len(entry.request.body), counted + metrics["input_tokens"]
+        if isinstance(metrics.get("output_tokens"), int):
+            lengths.append(metrics["output_tokens"])
+        if isinstance(metrics.get("latency_ms"), int | float):
+            timed.append(metrics["latency_ms"] / 1000)
+    rate = counted / asked if asked and counted else None
+    return Measured(
+        per_byte=(rate * (1 - _SPREAD), rate, rate * (1 + _SPREAD)) if rate else _USUAL,
+        answered=sum(lengths) / len(lengths) if lengths else None,
+        most=max(lengths, default=None),
+        seconds=sum(timed) / len(timed) if timed else None,
+    )
+
+
+class Why:
+    """Says why a record has no reply: by what is stored for it, else by what earlier jobs asked about it.
+
+    Args:
+        batch: The job of today.
+        earlier: What others asked, the last one first.
+    """
+
+    def __init__(self, batch: Opened, earlier: Iterable[Asked]) -> None:
+        self._before: list[tuple[str, Resolver]] = []
+        for asked in earlier:
+            made = Asking(asked.ask, asked.schema, asked.name)
+            said = edit(asked, batch.job.ask, batch.asking.schema)
+            self._before.append((said, batch.resolver_for(made, asked.repairs)))
+
+    def __call__(self, record: Record, needed: Needed) -> str:
+        """Return the reason, in one line."""
+        if needed.reply.why:
+            return one_line(needed.reply.why.partition("\n")[0], 300)
+        if needed.repairs:
+            return REPAIR
+        for said, resolver in self._before:
+            if resolver.resolve(record).keys:
+                return said
+        return NEW
+
+
+class _Count:
+    """Counts records by what is known of them."""
+
+    def __init__(self, why: Why) -> None:
+        self._why = why
+        self._seen = Seen("first", "reached")
+        self._reasons: dict[str, Reason] = {}
+        self.records = self.hits = self.misses = self.keys = self.bad_lines = self.missing = 0
+        self.calls = self.bytes = 0
+        self.failures: dict[str, int] = {}
+
+    def add(self, record: Record, found: Row | Needed) -> None:
+        """Count one more record."""
+        self.records += 1
+        for key in found.keys:
+            self._seen.add("reached", key)
+        if isinstance(found, Needed):
+            self._miss(record, found)
+            return
+        self.bad_lines += found.failure is Failure.BAD_LINE
+        self.missing += found.failure is Failure.MISSING_FIELD
+        if found.keys:
+            self.hits += 1
+            self.keys += self._seen.add("first", found.keys[0])
+            if found.failure:
+                self.failures[found.failure] = self.failures.get(found.failure, 0) + 1
+
+    def reasons(self) -> tuple[Reason, ...]:
+        """Return why there are misses, the most frequent first."""
+        return tuple(sorted(self._reasons.values(), key=lambda one: (-one.count, one.example)))
+
+    def orphans(self, store: Store) -> int:
+        """Count what is stored and was not reached."""
+        return sum(not self._seen.has("reached", key) for key, _ in store.names())
+
+    def close(self) -> None:
+        """Forget everything."""
+        self._seen.close()
+
+    def _miss(self, record: Record, needed: Needed) -> None:
+        self.misses += 1
+        asked = needed.reply.asked.key
+        first = needed.keys[0] if needed.keys else asked
+        self.keys += self._seen.add("first", first)
+        # What there is for it does not count, but the run replaces it: it is nobody's orphan.
+        if self._seen.add("reached", asked):
+            self.calls += 1
+            self.bytes += len(needed.request.body)
+        reason = self._why(record, needed)
+        if reason not in self._reasons and len(self._reasons) >= _REASONS:
+            reason = OTHER
+        known = self._reasons.get(reason, Reason(reason, 0, record.line))
+        self._reasons[reason] = Reason(reason, known.count + 1, known.example)
+
+
+def _planned(count: _Count, orphans: int, job: Job, measured: Measured, costs: Costs) -> Plan:
+    most = _longest(job.ask.params, measured)
+    low, expected, high = (count.bytes * rate for rate in measured.per_byte)
+    answered = count.calls * (measured.answered if measured.answered is not None else most or 0)
+    shortest = count.calls * (measured.answered * (1 - _SPREAD) if measured.answered is not None else 1)
+    tokens = round(expected + answered)
+    return Plan(
+        records=count.records,
+        hits=count.hits,
+        misses=count.misses,
+        keys=count.keys,
+        duplicates=count.hits + count.misses - count.keys,
+        bad_lines=count.bad_lines,
+        missing_fields=count.missing,
+        failures=dict(sorted(count.failures.items())),
+        reasons=count.reasons(),
+        calls=count.calls,
+        orphans=orphans,
+        tokens=tokens,
+        cost_low=_dollars(costs, low, shortest) if count.calls else 0.0,
+        cost_high=_dearest(count.calls, high, most, job.run.repairs, costs) if count.calls else 0.0,
+        seconds=_seconds(count.calls, tokens, job, measured) if count.calls else 0.0,
+    )
+
+
+def _dearest(calls: int, asked: float, most: int | None, repairs: int, costs: Costs) -> float | None:
+    """Return the cost where each answer is as long as it may be, and each record needs all its repairs."""
+    if most is None:
+        return None
+    asked_again = sum(asked + calls * again * (most + _AROUND) for again in range(repairs + 1))
+    return _dollars(costs, asked_again, calls * most * (repairs + 1))
+
+
+def _dollars(costs: Costs, asked: float, answered: float) -> float | None:
+    price = costs.of_tokens(round(asked), round(answered))
+    return None if price is None else float(price)
+
+
+def _seconds(calls: int, tokens: int, job: Job, measured: Measured) -> float | None:
+    run = job.run
+    known = [
+        calls * measured.seconds / run.most if measured.seconds is not None else None,
+        calls * 60 / run.rpm if run.rpm else None,
+        tokens * 60 / run.tpm if run.tpm else None,
+    ]
+    return max((one for one in known if one is not None), default=None)
+
+
+def _longest(params: Mapping[str, Any], measured: Measured) -> int | None:
+    """Return the most tokens of one answer: what the job allows, else the longest that is stored."""
+    said = [params.get(name) for name in ("max_tokens", "max_completion_tokens")]
+    return next((one for one in said if isinstance(one, int)), measured.most)
+
+
+def _sample(store: Store) -> Iterator[Entry]:
+    cassette = Cassette(store)
+    found = (cassette.load(*slot) for slot in islice(store.names(), _SAMPLE))
+    return (entry for entry in found if isinstance(entry, Entry))

@@ -1,0 +1,213 @@
+"""The records of an input: one for each line of JSONL or text, or row of CSV, the bad ones too."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import sha256
+from pathlib import Path
+from typing import IO, Any
+
+from onetake import strictjson
+from onetake.errors import UsageError
+
+
+class Form(StrEnum):
+    """What an input is made of."""
+
+    JSONL = "jsonl"
+    TEXT = "text"
+    CSV = "csv"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One line of an input.
+
+    Args:
+        line: Its number, from 1; of a CSV its row, from 1 behind the header.
+        offset: Where it begins, in bytes from the start of the input.
+        data: Its fields; None for a line that is none.
+        why: Why it is none; else empty.
+    """
+
+    line: int
+    offset: int
+    data: Mapping[str, Any] | None
+    why: str = ""
+
+
+class Tally:
+    """What was read of an input so far: of these bytes, and no others, are the records that came of it."""
+
+    def __init__(self) -> None:
+        self._digest = sha256()
+        self.bytes = 0
+
+    @property
+    def sha256(self) -> str:
+        """64 lower-case hex digits."""
+        return self._digest.hexdigest()
+
+    def add(self, data: bytes) -> None:
+        """Note what was read."""
+        self._digest.update(data)
+        self.bytes += len(data)
+
+
+def form_of(path: Path) -> Form:
+    """Return what an input's name says that it is made of: `.csv`, `.txt` and `.log`; all else is JSONL."""
+    return {".csv": Form.CSV, ".txt": Form.TEXT, ".log": Form.TEXT}.get(path.suffix.lower(), Form.JSONL)
+
+
+def read(file: IO[bytes], form: Form, tally: Tally | None = None) -> Iterator[Record]:
+    """Read an input from its start, a record at a time.
+
+    Lines end at LF alone: what Unicode counts as a line's end may stand in a value. A carriage return before it is part
+    of the end, and so is a byte order mark of the start.
+
+    Args:
+        file: The input, opened for bytes.
+        form: What it is made of.
+        tally: Is told what was read, line by line: no more than the records that were taken need.
+
+    Raises:
+        UsageError: A CSV has no header, or one that names a field twice.
+    """
+    file.seek(0)
+    lines = _lines(file if tally is None else _tallied(file, tally))
+    if form is Form.CSV:
+        yield from _rows(lines)
+        return
+    for number, (offset, line) in enumerate(lines, 1):
+        if form is Form.TEXT:
+            yield _text(number, offset, line)
+        else:
+            yield _object(number, offset, line)
+
+
+def _tallied(file: IO[bytes], tally: Tally) -> Iterator[bytes]:
+    for line in file:
+        tally.add(line)
+        yield line
+
+
+def _lines(file: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Return offset and bytes of each line, its end left out."""
+    offset = 0
+    for line in file:
+        start = 3 if offset == 0 and line.startswith(b"\xef\xbb\xbf") else 0
+        yield offset, line[start:].removesuffix(b"\n").removesuffix(b"\r")
+        offset += len(line)
+
+
+def _object(number: int, offset: int, line: bytes) -> Record:
+    if not line.strip():
+        return Record(number, offset, None, "the line is blank")
+    try:
+        found = strictjson.loads(line)
+    except strictjson.NotStrictError as error:
+        return Record(number, offset, None, _fault(error))
+    if not isinstance(found, dict):
+        return Record(number, offset, None, f"no JSON object, but {_kind(found)}")
+    return Record(number, offset, found)
+
+
+def _text(number: int, offset: int, line: bytes) -> Record:
+    if not line.strip():
+        return Record(number, offset, None, "the line is blank")
+    try:
+        return Record(number, offset, {"line": line.decode()})
+    except UnicodeDecodeError as error:
+        return Record(number, offset, None, _no_utf8(error))
+
+
+def _rows(lines: Iterator[tuple[int, bytes]]) -> Iterator[Record]:
+    """Read CSV as RFC 4180 has it: a row may go over several lines, inside quotes."""
+    feed = _Feed(lines)
+    rows = csv.reader(feed, strict=True)
+    header: list[str] | None = None
+    number = 0
+    while True:
+        feed.begin()
+        why = ""
+        try:
+            row = next(rows)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            row, why = [], f"no CSV: {error}"
+        if header is None:
+            header = _header(row, why or feed.why)
+            continue
+        number += 1
+        why = why or feed.why or _misfit(row, header)
+        yield Record(number, feed.offset, None if why else dict(zip(header, row, strict=True)), why)
+
+
+class _Feed:
+    """The lines of a CSV as text, with the place where the current row began."""
+
+    def __init__(self, lines: Iterator[tuple[int, bytes]]) -> None:
+        self._lines = lines
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin another row."""
+        self.offset = -1
+        self.why = ""
+
+    def __iter__(self) -> _Feed:
+        return self
+
+    def __next__(self) -> str:
+        offset, line = next(self._lines)
+        if self.offset < 0:
+            self.offset = offset
+        try:
+            return line.decode() + "\n"
+        except UnicodeDecodeError as error:
+            self.why = self.why or _no_utf8(error)
+            return line.decode("utf-8", "replace") + "\n"
+
+
+def _header(row: list[str], why: str) -> list[str]:
+    if why or not row:
+        raise UsageError(f"the CSV has no header: {why or 'its first line is blank'}")
+    if twice := next((name for name in row if row.count(name) > 1), None):
+        raise UsageError(f"the CSV's header names {twice!r} twice")
+    return row
+
+
+def _misfit(row: list[str], header: list[str]) -> str:
+    if not row:
+        return "the line is blank"
+    return "" if len(row) == len(header) else f"{len(row)} fields, and the header has {len(header)}"
+
+
+def _fault(error: strictjson.NotStrictError) -> str:
+    """Say what is wrong with a line; a row holds it, so it is not in the words of this Python's parser."""
+    found = error.__context__
+    if isinstance(found, UnicodeDecodeError):
+        return _no_utf8(found)
+    if isinstance(found, json.JSONDecodeError):
+        return f"no JSON: wrong at character {_place(found.doc, found.pos) + 1} of the line"
+    return f"no JSON: {'a number of too many digits' if isinstance(found, ValueError) else error}"
+
+
+def _place(text: str, place: int) -> int:
+    """Return where a text stops being JSON; at a comma with nothing behind it that is the comma, in every Python."""
+    before = text[:place].rstrip()
+    return len(before) - 1 if before.endswith(",") and text[place : place + 1] in ("}", "]") else place
+
+
+def _no_utf8(error: UnicodeDecodeError) -> str:
+    return f"no UTF-8: byte {error.start} of the line is 0x{error.object[error.start]:02x}"
+
+
+def _kind(value: object) -> str:
+    kinds: dict[type, str] = {list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+    return kinds.get(type(value), "a number")

@@ -1,0 +1,226 @@
+"""The output: a row for each record, in the order of the input, published whole or not at all.
+
+It is made anew from the input, the job and the store each time, and never appended to, never read back.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import stat
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import IO, Any
+
+from onetake.batch.manifest import Digest, Manifest, from_folder, manifest_path
+from onetake.batch.records import Form, Record, Tally
+from onetake.batch.resolving import Needed, Resolver, Row
+from onetake.errors import StoreError, UsageError
+from onetake.format.jsonstyle import Spelled, style
+from onetake.stores import files
+
+PARTIAL = ".partial"
+"""What the name of an output has behind it until it is whole."""
+
+_spell = style("compact").spell
+_LINE_ENDS = re.compile("[\x85\u2028\u2029]")
+"""What other readers of lines take for the end of one; JSON may have them raw, and as escapes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What an output is made from, besides the records themselves.
+
+    Args:
+        input: The input's file; None for standard input.
+        form: What it is made of.
+        tally: Of the same reading that gives the records.
+        job: The job's file; None for one that Python code made.
+        job_digest: `Job.digest`.
+        store: Where the replies are.
+        limit: How many records are read at most; None for all.
+        keep_input: Whether each row also holds its record.
+    """
+
+    input: Path | None
+    form: Form
+    tally: Tally
+    job: Path | None
+    job_digest: str
+    store: Path
+    limit: int | None = None
+    keep_input: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """An output that is there, whole.
+
+    Args:
+        rows: How many.
+        failures: Rows without an answer, by class.
+        manifest: What lies beside it.
+    """
+
+    rows: int
+    failures: Mapping[str, int]
+    manifest: Manifest
+
+
+def publish(records: Iterable[Record], resolver: Resolver, out: Path, made: Made) -> Published:
+    """Write the rows of all records and the manifest, and only then give both their names.
+
+    Until then `OUT.partial` grows, and may be looked at; what an earlier run left of it is overwritten. A record whose
+    reply never came gets a row that says so. The manifest gets its name first: no output ever stands without its own.
+
+    Args:
+        records: From the input's start.
+        resolver: Of the job.
+        out: Where to; what an earlier run published there is replaced.
+        made: What the manifest says.
+
+    Raises:
+        UsageError: *out* is no place for an output, or the input is none.
+        StoreError: A reply is damaged, or something cannot be read or written; what was published before still stands.
+    """
+    check_output(out)
+    partial, sheet = _beside(out), manifest_path(out)
+    try:
+        with partial.open("wb") as file:
+            counted = _Counted(file, keep_input=made.keep_input)
+            for record, row in rows(records, resolver):
+                counted.add(record, row)
+            _sync(file)
+        manifest = counted.manifest(out.absolute().parent, made)
+        with _beside(sheet).open("wb") as file:
+            file.write(manifest.dump())
+            _sync(file)
+        for path in (sheet, out):
+            _beside(path).replace(path)
+            files.sync_folder(path.absolute().parent)
+    except OSError as error:
+        raise StoreError(f"{out}: cannot be written: {error.strerror or error}") from error
+    finally:
+        for path in (partial, _beside(sheet)):
+            with suppress(OSError):
+                files.remove(path)
+    return Published(manifest.rows, manifest.failures, manifest)
+
+
+def rows(records: Iterable[Record], resolver: Resolver) -> Iterator[tuple[Record, Row]]:
+    """Return each record with its row, in the order of the input. Asks nobody.
+
+    Raises:
+        StoreError: A reply is damaged: it was paid for, and is not taken for one that never came.
+    """
+    for record in records:
+        found = resolver.resolve(record)
+        yield record, resolver.gave_up(found) if isinstance(found, Needed) else found
+
+
+def encode(record: Record, row: Row, *, keep_input: bool = False) -> bytes:
+    """Write a row: a line of compact JSON in UTF-8, LF at its end.
+
+    Args:
+        record: What it is of.
+        row: What became of it.
+        keep_input: Whether it holds the record too.
+    """
+    tree: dict[str, Any] = {"line": row.line}
+    if keep_input and record.data is not None:
+        tree["input"] = record.data
+    if row.failure is None:
+        tree["answer"] = row.answer
+    else:
+        at = {} if row.offset is None else {"offset": row.offset}
+        tree["error"] = {"class": str(row.failure), "message": row.message, **at}
+    try:
+        line = _spell(tree)
+    except ValueError:  # a number beyond every float, which JSON has and its encoder has not
+        line = _spell(_spelled(tree))
+    return (line if line.isascii() else _on_one_line(line)) + b"\n"
+
+
+def check_output(out: Path) -> None:
+    """See that an output may be put somewhere.
+
+    Raises:
+        UsageError: Its folder is not there, or there is something that is no file: a folder, a link, a device.
+    """
+    try:
+        found = out.lstat()
+    except FileNotFoundError:
+        if not out.absolute().parent.is_dir():
+            raise UsageError(f"{out}: there is no such folder: {out.parent.as_posix()}") from None
+        return
+    except OSError as error:
+        raise UsageError(f"{out}: is no place for an output: {error.strerror or error}") from None
+    if not stat.S_ISREG(found.st_mode):
+        raise UsageError(f"{out}: is no file, and an output takes the place of what is there: name a file")
+
+
+class _Counted:
+    """Rows on their way to a file, counted and digested."""
+
+    def __init__(self, file: IO[bytes], *, keep_input: bool) -> None:
+        self._file = file
+        self._keep_input = keep_input
+        self._rows = self._bytes = 0
+        self._failures = Counter[str]()
+        self._output, self._keys = sha256(), sha256()
+
+    def add(self, record: Record, row: Row) -> None:
+        line = encode(record, row, keep_input=self._keep_input)
+        self._file.write(line)
+        self._output.update(line)
+        self._bytes += len(line)
+        self._rows += 1
+        for key in row.keys:
+            self._keys.update(f"{key}\n".encode())
+        if row.failure is not None:
+            self._failures[str(row.failure)] += 1
+
+    def manifest(self, folder: Path, made: Made) -> Manifest:
+        return Manifest(
+            rows=self._rows,
+            failures=dict(sorted(self._failures.items())),
+            input_path="-" if made.input is None else from_folder(made.input, folder),
+            input=Digest(made.tally.sha256, made.tally.bytes),
+            form=made.form,
+            limit=made.limit,
+            job_path="" if made.job is None else from_folder(made.job, folder),
+            job=made.job_digest,
+            store=from_folder(made.store, folder),
+            keep_input=made.keep_input,
+            keys=self._keys.hexdigest(),
+            output=Digest(self._output.hexdigest(), self._bytes),
+        )
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(path.name + PARTIAL)
+
+
+def _sync(file: IO[bytes]) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _spelled(value: Any) -> Any:
+    """Return a tree in which numbers beyond every float stand as a text that JSON has for them."""
+    if isinstance(value, Mapping):
+        return {name: _spelled(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_spelled(member) for member in value]
+    if isinstance(value, float) and math.isinf(value):
+        return Spelled("1e999" if value > 0 else "-1e999")
+    return value
+
+
+def _on_one_line(line: bytes) -> bytes:
+    return _LINE_ENDS.sub(lambda found: f"\\u{ord(found[0]):04x}", line.decode()).encode()

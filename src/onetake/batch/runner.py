@@ -1,0 +1,314 @@
+"""Fills the store: asks what records need, a bounded number at once, and has each reply on disk before it counts.
+
+A run writes no row. What it leaves is in the store, so that it may be stopped anywhere, and another run goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import signal
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from onetake.batch.attempts import NOTHING
+from onetake.batch.claims import Claims
+from onetake.batch.costs import Costs
+from onetake.batch.interrupting import interrupts
+from onetake.batch.job import Job
+from onetake.batch.ledger import Ledger
+from onetake.batch.limits import Breaker, Limits
+from onetake.batch.pacing import Clock, Pace, Place, Purse, RealClock
+from onetake.batch.progress import Tally, facts
+from onetake.batch.provider_waits import hint
+from onetake.batch.records import Record
+from onetake.batch.replies import Replies
+from onetake.batch.resolving import Failure, Needed, Resolver, Row
+from onetake.batch.retrying import Kind, Step, backoff, next_step
+from onetake.batch.sending import Sends
+from onetake.batch.showing import Shows
+from onetake.batch.storing import Keeper, Kept
+from onetake.decide import Action, Found, decide
+from onetake.errors import StoreError
+from onetake.steps import Flow, Live
+
+T = TypeVar("T")
+
+_THREADS = 32
+_BREATH = 16
+"""Records that are looked up before the loop looks after its calls again."""
+_POLL_S = 0.5
+"""Seconds until a request that another runner asks is looked for again."""
+_EXITS = {"": 0, "budget": 4, "deadline": 4, "interrupted": 128 + signal.SIGINT, "provider": 75}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended.
+
+    Args:
+        tally: What it counted.
+        why: Why it ended before its end: `budget`, `deadline`, `interrupted` or `provider: …`; else empty.
+        exit_code: What follows from that: 0, 4, 75, 130 or 143.
+    """
+
+    tally: Tally
+    why: str
+    exit_code: int
+
+
+async def fill(
+    job: Job,
+    records: Iterable[Record],
+    replies: Replies,
+    resolver: Resolver,
+    ledger: Ledger,
+    *,
+    claims: Claims,
+    sends: Sends,
+    costs: Costs,
+    total: int | None = None,
+    shows: Shows | None = None,
+    clock: Clock | None = None,
+    chance: Callable[[], float] = random.random,
+) -> Outcome:
+    """Ask what records need until all have their replies, or something says stop. What is in flight then is drained.
+
+    The first Ctrl-C (or SIGTERM) drains, the second one stops.
+
+    Args:
+        job: How it is asked.
+        records: The input, from its start; read a window at a time.
+        replies: The store, and what its replies are judged by.
+        resolver: Says what a record needs.
+        ledger: Its run has begun.
+        claims: Of the store: which requests are being asked just now, by whatever process.
+        sends: Sends them; closed at the end.
+        costs: What tokens cost.
+        total: How many records there are, for the progress.
+        shows: Shows the progress; closed at the end.
+        clock: A monotonic clock; the machine's own where left out.
+        chance: Returns a number from 0 to 1.
+
+    Raises:
+        StoreError: The store or the ledger cannot be read or written, or a stored reply is damaged; nothing more is
+            sent, and what was in flight is kept as far as that goes.
+        NotStored: What judges the answers broke.
+    """
+    clock = clock or RealClock()
+    run = _Filling(job, records, replies, resolver, ledger, claims, sends, costs, total, clock, chance)
+    try:
+        return await run.fill(shows)
+    finally:
+        await sends.close()
+        if shows is not None:
+            shows.close()
+
+
+class _Filling:
+    """One run."""
+
+    def __init__(
+        self,
+        job: Job,
+        records: Iterable[Record],
+        replies: Replies,
+        resolver: Resolver,
+        ledger: Ledger,
+        claims: Claims,
+        sends: Sends,
+        costs: Costs,
+        total: int | None,
+        clock: Clock,
+        chance: Callable[[], float],
+    ) -> None:
+        run, now = job.run, clock.now()
+        self._max_attempts, self._most = run.max_attempts, run.most
+        self._records = iter(records)
+        self._replies, self._resolver, self._ledger = replies, resolver, ledger
+        self._claims, self._sends, self._clock, self._chance = claims, sends, clock, chance
+        self._tally = Tally(now, total, room=run.least)
+        self._stopped = asyncio.Event()
+        self._why, self._exit = "", 0
+        self._broken: BaseException | None = None
+        self._breaker = Breaker(run.most)
+        self._limits = Limits(run.least, run.most, rpm=run.rpm, tpm=run.tpm, now=now, chance=chance)
+        purse = Purse(costs, run.max_cost)
+        deadline = now + run.deadline if run.deadline else float("inf")
+        self._pace = Pace(self._limits, purse, clock, self._tally, self._stopped, self._stop, deadline)
+        self._keeper = Keeper(replies, ledger, costs)
+        self._threads = ThreadPoolExecutor(min(_THREADS, run.most), thread_name_prefix="onetake")
+        self._asking: dict[str, asyncio.Event] = {}
+        self._in_vain: set[str] = set()
+        self._looked = 0
+
+    async def fill(self, shows: Shows | None) -> Outcome:
+        # Twice as many as calls: some wait for their reply to be stored, or for another runner's.
+        workers = [asyncio.create_task(self._work()) for _ in range(2 * self._most)]
+        ticker = asyncio.create_task(self._tick(shows)) if shows is not None else None
+        try:
+            with interrupts(self._interrupt, lambda: _cancel(workers)):
+                await asyncio.wait(workers)
+        finally:
+            if ticker is not None:
+                ticker.cancel()
+            self._threads.shutdown()  # what came is stored even if nobody waits for it any more
+        if self._broken is not None:
+            with suppress(StoreError):  # what broke may be just the disk
+                self._ledger.flush()
+            raise self._broken
+        self._ledger.flush()
+        if stands := self._breaker.stands():
+            self._stop(f"provider: {stands}")
+        self._tally.limit = ""
+        if shows is not None:
+            shows.show(facts(self._tally, self._clock.now()))
+        return Outcome(self._tally, self._why, self._exit)
+
+    async def _work(self) -> None:
+        try:
+            while not self._stopped.is_set() and (record := next(self._records, None)) is not None:
+                await self._settle(record)
+        except asyncio.CancelledError:
+            pass  # the second Ctrl-C
+        except BaseException as error:  # noqa: BLE001 - raised at the end of the run
+            self._broken = self._broken or error
+            self._stop("")
+
+    async def _settle(self, record: Record) -> None:
+        """Ask for a record until there is a row of it."""
+        asked: list[str] = []
+        while True:
+            self._looked += 1
+            if self._looked % _BREATH == 0:
+                await asyncio.sleep(0)
+            step = self._resolver.resolve(record)
+            if isinstance(step, Row):
+                self._tally.settled(step.failure, self._clock.now(), asked=len(asked), keys=len(step.keys))
+                return
+            if self._stopped.is_set():
+                return
+            key = step.reply.asked.key
+            if key in asked:
+                raise StoreError(f"line {record.line}: the reply that was just stored does not count: {step.reply.why}")
+            is_asked = key in self._asking and self._resolver.first_tells_all
+            if is_asked or key in self._in_vain:
+                self._tally.share()  # another record asks it, and all that may follow from it
+                return
+            if key in self._asking:
+                await self._asking[key].wait()
+                continue
+            self._asking[key] = asyncio.Event()
+            try:
+                if await self._ask_alone(step):
+                    asked.append(key)
+            finally:
+                self._asking.pop(key).set()
+            if key in self._in_vain:
+                self._tally.settled(Failure.GAVE_UP, self._clock.now(), asked=1, keys=0)
+                return
+
+    async def _ask_alone(self, needed: Needed) -> bool:
+        """Ask, unless another runner does or did so; tells whether the reply is one of this run."""
+        key = needed.reply.asked.key
+        while not self._claims.take(key):
+            self._tally.limit = "other"
+            await self._pace.rest(_POLL_S)
+            if self._stopped.is_set():
+                return False
+        try:
+            # What another runner stored before it let go of the key is nothing to ask for.
+            if needed.reply.found is Found.ABSENT and not self._replies.store.ordinals(key):
+                return await self._ask(needed, Action.RECORD)
+            reply = self._replies.find(needed.request)
+            if reply.entry is not None:
+                return False
+            action = decide(self._replies.policy.mode, reply.found, being_made=True)
+            if action is Action.REFUSE:
+                raise StoreError(f"line {needed.line}: {reply.why}")
+            return await self._ask(replace(needed, reply=reply), action)
+        finally:
+            self._claims.free(key)
+
+    async def _ask(self, needed: Needed, action: Action) -> bool:
+        """Send a request until its reply is stored; False where it is in vain, or nothing more is to be sent."""
+        attempts, waited, is_again = 0, 0.0, False
+        while not self._stopped.is_set():
+            kept = await self._attempt(needed, action, is_again=is_again)
+            if kept is None or kept.fault is None:
+                return kept is not None
+            fault, is_again = kept.fault, True
+            attempts += fault.kind is not Kind.RATE
+            step = next_step(fault, attempts, waited, self._max_attempts)
+            if step is Step.STORE:
+                return True
+            if step is Step.GIVE_UP and not self._stopped.is_set():
+                self._in_vain.add(needed.reply.asked.key)
+                return False
+            if step is Step.HOLD:  # the whole run waits, and the pace sees to that
+                waited += max(0.0, self._limits.hold - self._clock.now())
+            if step is Step.RETRY:
+                pause = max(fault.wait, backoff(attempts, self._chance()))
+                waited += pause
+                await self._pace.rest(pause)
+        return False
+
+    async def _attempt(self, needed: Needed, action: Action, *, is_again: bool) -> Kept | None:
+        """Send a request once, and keep what comes; None where nothing more is to be sent."""
+        asked = needed.reply.asked
+        place = await self._pace.enter(asked.request)
+        if place is None:
+            return None
+        kept, attempt = None, 0
+        try:
+            attempt = await self._in_thread(lambda: self._ledger.intend(asked.key, needed.line))
+            self._tally.sent(attempt, self._clock.now(), is_again=is_again)
+            live = Live(asked, action, 0, Flow(None), self._sends.client, shared=True)
+            came = await self._sends.send(asked.request)
+            kept = await self._in_thread(lambda: self._keeper.keep(live, came, attempt))
+        finally:
+            self._tally.in_flight.pop(attempt, None)
+            self._pace.leave(place, kept.spent if kept else NOTHING)
+        self._note(kept, place, len(asked.request.body))
+        return kept
+
+    def _note(self, kept: Kept, place: Place, size: int) -> None:
+        """Have the limits learn from what came, and stop where it says so."""
+        now, fault = self._clock.now(), kept.fault
+        self._tally.took(kept.spent, now)
+        if fault is None:
+            self._breaker.good()
+            headers = kept.response.headers if kept.response else ()
+            self._limits.succeeded(place.ticket, now, hint(headers, size / 4))
+        else:
+            self._limits.failed(place.ticket, fault, now)
+            if why := self._breaker.failed(fault, now, max(now, self._limits.hold)):
+                self._stop(f"provider: {why}")
+        self._tally.room = self._limits.concurrency.limit
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+    async def _tick(self, shows: Shows) -> None:
+        while True:
+            await asyncio.sleep(shows.every)
+            shows.show(facts(self._tally, self._clock.now()))
+
+    def _interrupt(self, number: int) -> None:
+        self._stop("interrupted", 128 + number)
+
+    def _stop(self, why: str, exit_code: int | None = None) -> None:
+        """Have nothing more sent; the first reason counts."""
+        if not self._stopped.is_set():
+            self._why = why
+            self._exit = _EXITS[why.partition(":")[0]] if exit_code is None else exit_code
+            self._stopped.set()
+            self._pace.wake()
+
+
+def _cancel(tasks: Iterable[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()

@@ -1,0 +1,43 @@
+"""Keys that came by, on disk: a set of ten million would fill the memory."""
+
+from __future__ import annotations
+
+import sqlite3
+
+_SIGN, _WORD = 1 << 63, 1 << 64
+
+
+class Seen:
+    """Several sets of keys, each known by its first 64 bits; a temporary file that nobody else sees.
+
+    Args:
+        kinds: What the sets are called.
+    """
+
+    def __init__(self, *kinds: str) -> None:
+        self._table = sqlite3.connect("", isolation_level=None)
+        for kind in kinds:
+            self._table.execute(f"CREATE TABLE {kind} (id INTEGER PRIMARY KEY)")
+        self._table.execute("BEGIN")
+
+    def add(self, kind: str, key: str) -> bool:
+        """Note a key; False where it came before.
+
+        Args:
+            kind: The set.
+            key: At least 16 hex digits.
+        """
+        return self._table.execute(f"INSERT OR IGNORE INTO {kind} VALUES (?)", (_number(key),)).rowcount == 1
+
+    def has(self, kind: str, key: str) -> bool:
+        """Tell whether a key came by."""
+        return self._table.execute(f"SELECT 1 FROM {kind} WHERE id = ?", (_number(key),)).fetchone() is not None
+
+    def close(self) -> None:
+        """Forget everything."""
+        self._table.close()
+
+
+def _number(key: str) -> int:
+    value = int(key[:16], 16)
+    return value - _WORD if value & _SIGN else value

@@ -1,0 +1,212 @@
+"""One request over the wire: what came, or in which of many ways nothing did."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from onetake.batch.job import Ask
+from onetake.batch.retrying import Fault, Kind
+from onetake.errors import UsageError
+from onetake.model import Cut, Headers, Request, Response
+from onetake.printable import one_line
+from onetake.provenance import version
+from onetake.streams import Ending, Watch
+
+_MODULES = ("httpx", "httpx2")
+_LOCAL = re.compile(r"localhost|127(?:\.\d{1,3}){3}|::1")
+_LATE_S, _GRACE_S, _LAST_S = 1.0, 10.0, 0.25
+_MOST_BYTES = 256 * 1024 * 1024
+NOT_SENT = "connection"
+"""The label of a fault before any byte of the request had left."""
+
+
+class Sends(Protocol):
+    """Whatever gets an answer to a request."""
+
+    client: str
+    """The client and its version, for the provenance."""
+
+    async def send(self, request: Request) -> Response | Fault:
+        """Send a request once; a response may have any status, and may be cut."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        ...
+
+
+class Sender:
+    """Sends the requests of a job with httpx or httpx2, whichever is installed.
+
+    Never follows a redirect: the credential would go along. A machine's own addresses are asked without its proxy.
+
+    Args:
+        ask: What the job asks: where, and by which variable's credential.
+        timeout: Seconds that an attempt may take, from connecting to the last byte.
+        environ: Where the credential is.
+
+    Raises:
+        UsageError: Neither client is installed, or the variable holds no credential.
+    """
+
+    def __init__(self, ask: Ask, *, timeout: float, environ: Mapping[str, str]) -> None:
+        self._httpx = _module()
+        self.client = f"{self._httpx.__name__} {getattr(self._httpx, '__version__', '')}".strip()
+        self._under = ask.base_url + "/"
+        self._credential = credential(ask, environ)
+        self._timeout = timeout
+        self._trust_env = _LOCAL.fullmatch(urlsplit(ask.base_url).hostname or "") is None
+        self._verify = self._httpx.create_ssl_context(trust_env=self._trust_env)
+        # A client for each call in flight: in a pool that many share, each call looks at the connections of all others.
+        self._clients: list[Any] = []
+        self._idle: list[Any] = []
+
+    async def send(self, request: Request) -> Response | Fault:
+        """Send a request once.
+
+        Args:
+            request: Without any credential; it gets the job's if it goes to the job's `base_url`.
+
+        Returns:
+            The response, of any status; a fault where none came whole. What comes after the time limit is dropped with
+            its connection.
+        """
+        try:
+            async with asyncio.timeout(None) as scope:
+                limit = _TimeLimit(scope, self._timeout)
+                client = self._idle.pop() if self._idle else self._connected()
+                try:
+                    return await self._exchange(client, request)
+                finally:
+                    self._idle.append(client)
+                    limit.end()
+        except TimeoutError:
+            return Fault(Kind.AGAIN, "timeout", f"no whole answer within {self._timeout:g} s")
+
+    async def close(self) -> None:
+        """Close the connections."""
+        for client in self._clients:
+            await client.aclose()
+
+    def _connected(self) -> Any:
+        """Make another client, which keeps its one connection open."""
+        client = self._httpx.AsyncClient(
+            follow_redirects=False,
+            timeout=None,
+            trust_env=self._trust_env,
+            verify=self._verify,
+            limits=self._httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=30),
+            headers={"user-agent": f"onetake/{version()}", "accept": "*/*", "accept-encoding": "gzip, deflate"},
+        )
+        self._clients.append(client)
+        return client
+
+    async def _exchange(self, client: Any, request: Request) -> Response | Fault:
+        httpx = self._httpx
+        credential = self._credential if request.url.startswith(self._under) else ()
+        watch = status = None
+        try:
+            headers = [*request.headers, *credential]
+            asked = client.build_request(request.method, request.url, headers=headers, content=request.body)
+            response = await client.send(asked, stream=True)
+            try:
+                status = response.status_code
+                watch = Watch(request, status, _headers(response))
+                size = 0
+                async for chunk in response.aiter_raw():
+                    watch.feed(chunk)
+                    size += len(chunk)
+                    if size > _MOST_BYTES:
+                        return Fault(Kind.AGAIN, "too large", f"a body of more than {_MOST_BYTES >> 20} MiB")
+            finally:
+                await response.aclose()
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
+            return Fault(Kind.AGAIN, NOT_SENT, self._said(error))
+        except (httpx.UnsupportedProtocol, httpx.InvalidURL, httpx.LocalProtocolError) as error:
+            return Fault(Kind.ACCESS, "address", self._said(error))
+        except (httpx.TransportError, OSError) as error:
+            if watch is None or status is None or 200 <= status < 300:
+                return Fault(Kind.AGAIN, "cut", self._said(error))
+            return watch.finish(Ending.FAILED)  # its status tells enough
+        return watch.finish(Ending.END)
+
+    def _said(self, error: Exception) -> str:
+        said = str(error) or type(error).__name__
+        for _, value in self._credential:
+            said = said.replace(value, "…")
+        return one_line(said, 300)
+
+
+def credential(ask: Ask, environ: Mapping[str, str]) -> Headers:
+    """Return the header that carries a job's credential; none where the job names no variable.
+
+    Raises:
+        UsageError: The variable is not set, empty, or cannot be sent in a header.
+    """
+    if not ask.api_key_env:
+        return ()
+    key = environ.get(ask.api_key_env, "").strip()
+    if not key:
+        raise UsageError(f"{ask.api_key_env} is not set: ask.api_key_env says that the credential is there")
+    if not re.fullmatch("[!-~]+", key):
+        raise UsageError(f"{ask.api_key_env} holds what cannot be a credential: a space, or a sign that is not ASCII")
+    return (("x-api-key", key),) if ask.api == "anthropic" else (("authorization", f"Bearer {key}"),)
+
+
+def is_cut(response: Response) -> bool:
+    """Tell whether a response broke off on its way."""
+    return response.cut is not Cut.NO
+
+
+class _TimeLimit:
+    """A time limit that does not strike at once when a process that was stopped goes on.
+
+    All its timers are overdue then, and answers may lie in its sockets, paid for and unread.
+
+    Args:
+        scope: What it ends.
+        seconds: After how long.
+    """
+
+    def __init__(self, scope: asyncio.Timeout, seconds: float) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._scope = scope
+        self._grace = min(seconds, _GRACE_S)
+        self._is_last = False
+        self._arm(seconds)
+
+    def end(self) -> None:
+        """Let it strike no more."""
+        self._timer.cancel()
+
+    def _arm(self, seconds: float) -> None:
+        self._due = self._loop.time() + seconds
+        self._timer = self._loop.call_at(self._due, self._strike)
+
+    def _strike(self) -> None:
+        now = self._loop.time()
+        if now - self._due > _LATE_S:
+            self._arm(self._grace)
+        elif self._is_last:
+            self._scope.reschedule(now)
+        else:  # it may have been stopped until just now: what is here already is read first
+            self._is_last = True
+            self._arm(min(self._grace, _LAST_S))
+
+
+def _module() -> ModuleType:
+    for name in _MODULES:
+        if find_spec(name):
+            return import_module(name)
+    raise UsageError("a batch asks with httpx, which is not installed: pip install 'onetake[httpx]'")
+
+
+def _headers(response: Any) -> Headers:
+    return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers.raw)

@@ -1,0 +1,122 @@
+"""Signals: the first drains, the second stops, and `kill -9` loses nothing that was committed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from onetake.testing.provider import openai_chat
+
+_PROGRAM = """
+import asyncio, json, os, pathlib, sys
+from onetake.batch.claims import asked_keys
+from onetake.batch.costs import costs_of
+from onetake.batch.job import Ask, Job, Run
+from onetake.batch.opening import Opened, open_source
+from onetake.batch.runner import fill
+from onetake.batch.sending import Sender
+
+url, calls = sys.argv[1], int(sys.argv[2])
+job = Job(None, Ask(url + "/v1", "m", "Say {m}"), Run(pathlib.Path("calls.db").absolute(), least=calls, most=calls))
+batch = Opened(job, open_source("in.jsonl"))
+ledger = batch.ledger()
+ledger.begin_run(job.digest(), "")
+outcome = asyncio.run(fill(
+    job, batch.records(), batch.replies, batch.resolver, ledger, claims=asked_keys(job.run.store),
+    sends=Sender(job.ask, timeout=60, environ=os.environ), costs=costs_of(job),
+))
+ledger.end_run(outcome.why, outcome.exit_code)
+print(json.dumps([outcome.why, outcome.exit_code, outcome.tally.asked]))
+"""
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+
+
+def start(filling, provider, calls=4):
+    command = [sys.executable, "-c", _PROGRAM, provider.url, str(calls)]
+    environ = {**os.environ, "ONETAKE_MODE": "off"}
+    return subprocess.Popen(command, cwd=filling.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ)
+
+
+def ended(process):
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err.decode()
+    return json.loads(out)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_the_first_signal_drains_what_is_in_flight(filling, provider, number, code):
+    filling.write(*({"m": f"r{n}"} for n in range(30)))
+    go = threading.Event()
+
+    def answer(received):
+        if received.number == 4:
+            os.kill(os.getpid(), number)
+            go.set()
+        return replace(openai_chat("drained"), hold=go)
+
+    before = signal.getsignal(number)
+    provider.script(answer)
+    outcome, totals = filling.fill(least=4, most=4)
+    assert (outcome.why, outcome.exit_code, outcome.tally.asked) == ("interrupted", code, 4)
+    assert (provider.count, totals.stored, totals.unsettled) == (4, 4, 0)
+    assert Counter(filling.rows()) == {"drained": 4, "needed": 26}
+    assert signal.getsignal(number) is before
+
+
+def test_the_second_signal_stops_at_once_and_the_next_run_goes_on(filling, provider):
+    filling.write(*({"m": f"r{n}"} for n in range(8)))
+    never = threading.Event()
+    provider.script(lambda received: replace(openai_chat("late"), hold=never) if received.number > 2 else None)
+    process = start(filling, provider)
+    provider.wait_for(6)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)  # of one kind two that wait are one
+    why, code, asked = ended(process)
+    never.set()
+    assert (why, code in (130, 143), asked) == ("interrupted", True, 2)
+    provider.script([])
+    outcome, _ = filling.fill(least=4, most=4)
+    assert (outcome.why, outcome.tally.asked, provider.count) == ("", 6, 12)
+
+
+def test_br_163_br_165_killed_runs_are_gone_on_with_and_nothing_that_was_committed_is_asked_again(filling, provider):
+    prompts = [f"Say r{n}" for n in range(40)]
+    filling.write(*({"m": f"r{n}"} for n in range(40)))
+    settled = {}
+    for kill_at in (17, 30):
+        process = start(filling, provider)
+        provider.wait_for(kill_at)
+        process.kill()
+        process.communicate()
+        asked, rows = asked_for(provider), filling.rows()
+        stored = {prompt for prompt, row in zip(prompts, rows, strict=True) if row != "needed"}
+        assert len(set(asked) - stored) <= 4, "no more than were in flight"
+        settled |= {prompt: asked[prompt] for prompt in stored - set(settled)}
+    outcome, _ = filling.fill(least=4, most=4)
+    asked = asked_for(provider)
+    assert (outcome.why, outcome.tally.cached) == ("", len(settled))
+    assert {prompt: asked[prompt] for prompt in settled} == settled
+    assert len(set(filling.rows())) == 40
+    assert provider.count <= 40 + 2 * 4
+
+
+def asked_for(provider):
+    """How often each prompt was asked."""
+    return Counter(one.json()["messages"][-1]["content"] for one in provider.requests)
+
+
+def test_two_runners_of_one_store_ask_each_key_once(filling, provider):
+    filling.write(*({"m": f"r{n}"} for n in range(30)))
+    first, second = start(filling, provider), start(filling, provider)
+    assert ended(first)[:2] == ended(second)[:2] == ["", 0]
+    assert provider.count == 30
+    assert len(set(filling.rows())) == 30

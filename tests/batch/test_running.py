@@ -1,0 +1,178 @@
+"""Whole runs: resumed, stopped, sealed, and published only when nothing is missing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from onetake.batch.claims import making
+from onetake.batch.manifest import load_manifest
+from onetake.batch.running import replay, run
+from onetake.errors import InteractionNotFound, StoreError, UsageError
+from onetake.testing.provider import openai_chat, openai_error
+
+
+@pytest.fixture
+def go(filling):
+    """Return a function that runs the batch, or replays it."""
+
+    def make(how=run, out="rows.jsonl", keep_input=False, **said):
+        batch = filling.opened(filling.job(**said))
+        try:
+            return how(batch, filling.folder / out, keep_input=keep_input)
+        finally:
+            batch.close()
+
+    return make
+
+
+KILLED = """
+import os, pathlib, signal, sys
+from onetake.batch.ledger import Ledger
+ledger = Ledger(pathlib.Path(sys.argv[1]))
+ledger.begin_run("job", "input")
+ledger.intend("ab" * 32, 1)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def rows(filling, out="rows.jsonl"):
+    return [json.loads(line) for line in (filling.folder / out).read_bytes().splitlines()]
+
+
+def test_a_run_asks_once_publishes_and_a_second_one_asks_nobody(filling, go):
+    filling.write({"m": "a"}, {"m": "b"}, {"m": "a"}, "")
+    ended = go(max_failures=1)
+    assert (ended.exit_code, ended.published.rows, ended.published.failures) == (0, 4, {"bad-line": 1})
+    assert filling.provider.count == 2
+    before = (filling.folder / "rows.jsonl").read_bytes()
+    (filling.folder / "rows.jsonl").unlink()
+    again = go(max_failures=1)
+    assert again.outcome is None, "nothing was missing, so no run began"
+    assert filling.provider.count == 2
+    assert (filling.folder / "rows.jsonl").read_bytes() == before
+    assert go(replay, max_failures=1).published.manifest == again.published.manifest
+
+
+def test_rows_that_fail_are_published_and_exit_code_7_says_so(filling, go):
+    filling.write("", {"m": "a"}, "", {"m": "b"})
+    assert go().exit_code == 7
+    assert go(max_failures=2).exit_code == 0
+    assert go(max_failures=1).exit_code == 7
+    assert go(max_failures=0.5).exit_code == 0
+    assert go(max_failures=0.49).exit_code == 7
+    assert len(rows(filling)) == 4
+
+
+def test_an_empty_input_gives_an_empty_output(filling, go):
+    filling.write()
+    assert go().exit_code == 0
+    assert (filling.folder / "rows.jsonl").read_bytes() == b""
+    assert load_manifest(filling.folder / "rows.jsonl").rows == 0
+
+
+def test_a_run_that_stops_before_its_end_leaves_what_was_published(filling, go):
+    filling.write({"m": "a"})
+    go()
+    before = (filling.folder / "rows.jsonl").read_bytes()
+    filling.provider.script(lambda request: openai_error(402))
+    filling.write({"m": "a"}, {"m": "b"})
+    ended = go()
+    assert (ended.published, ended.exit_code) == (None, 75)
+    assert ended.outcome.why.startswith("provider: ")
+    assert (filling.folder / "rows.jsonl").read_bytes() == before
+    assert sorted(path.name for path in filling.folder.iterdir() if "partial" in path.name) == []
+    filling.provider.script([openai_chat("b")])
+    assert go().exit_code == 0
+    assert [row["line"] for row in rows(filling)] == [1, 2]
+
+
+def test_offline_a_missing_reply_is_a_miss_and_nothing_is_written(filling, go):
+    filling.write({"m": "a"}, {"m": "b"})
+    with pytest.raises(InteractionNotFound, match=r"line 1: no reply that counts is stored") as caught:
+        go(replay)
+    assert caught.value.exit_code == 6
+    assert not (filling.folder / "rows.jsonl").exists()
+    assert filling.provider.count == 0
+
+
+def test_br_157_equal_records_have_a_row_each_also_after_a_stop(filling, go):
+    filling.write({"m": "a"})
+    go()
+    filling.write({"m": "a"}, {"m": "a"}, {"m": "a"})
+    ended = go()
+    assert (ended.published.rows, filling.provider.count) == (3, 1)
+    assert len({json.dumps(row["answer"]) for row in rows(filling)}) == 1
+
+
+def test_br_162_another_spelling_of_a_record_is_the_same_request(filling, go):
+    filling.write('{"m": "a", "n": 1}')
+    go()
+    filling.write('{ "n":1.0,   "m":"\\u0061" }')
+    go()
+    assert filling.provider.count == 1
+
+
+def test_the_same_output_is_made_by_one_run_at_a_time(filling, go):
+    filling.write({"m": "a"})
+    with making(filling.folder / "rows.jsonl"):
+        with pytest.raises(UsageError, match="another run"):
+            go()
+        assert go(out="other.jsonl").exit_code == 0
+    assert filling.provider.count == 1
+
+
+def test_what_a_killed_run_had_in_flight_is_told_once(filling, go):
+    filling.write({"m": "a"})
+    go()
+    (path,) = (filling.folder / ".onetake/batch").glob("*.intents.db")
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(path)], timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+    assert go().settled.lost == 1
+    assert go().settled.lost == 0
+
+
+def test_a_damaged_reply_is_named_and_nobody_is_asked(filling, go):
+    filling.write({"m": "a"})
+    go(store=filling.folder / "calls")
+    (entry,) = (filling.folder / "calls").glob("*.json")
+    entry.write_bytes(entry.read_bytes()[:-20])
+    with pytest.raises(StoreError, match=entry.name[:20]):
+        go(store=filling.folder / "calls")
+    assert filling.provider.count == 1
+
+
+def test_a_missing_credential_is_told_before_a_run_begins(filling, go, monkeypatch):
+    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
+    filling.ask = {"api_key_env": "NO_SUCH_KEY"}
+    filling.write({"m": "a"})
+    with pytest.raises(UsageError, match="NO_SUCH_KEY is not set"):
+        go()
+    batch = filling.opened()
+    assert list(batch.ledger().runs()) == []
+    batch.close()
+
+
+def test_where_a_loop_runs_already_as_in_a_notebook(filling, go):
+    filling.write({"m": "a"})
+
+    async def cell():
+        return go()
+
+    assert asyncio.run(cell()).exit_code == 0
+    assert filling.provider.count == 1
+
+
+def test_nothing_is_shown_where_nothing_is_asked(filling):
+    filling.write({"m": "a"})
+    shown = []
+    for _ in range(2):
+        batch = filling.opened()
+        run(batch, filling.folder / "rows.jsonl", shows=lambda: shown.append(1))
+        batch.close()
+    assert shown == [1]

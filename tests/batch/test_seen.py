@@ -1,0 +1,21 @@
+"""Keys that came by."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from onetake.batch.seen import Seen
+
+
+def test_a_key_is_new_once_in_each_set():
+    with closing(Seen("a", "b")) as seen:
+        keys = ["0" * 64, "7f" * 32, "80" + "0" * 62, "f" * 64]
+        assert [seen.add("a", key) for key in keys + keys] == [True] * 4 + [False] * 4
+        assert [seen.has("b", key) for key in keys] == [False] * 4
+        assert seen.add("b", keys[3])
+
+
+def test_a_key_is_known_by_its_first_sixteen_digits_as_stores_name_it():
+    with closing(Seen("a")) as seen:
+        seen.add("a", "ab" * 32)
+        assert (seen.has("a", "ab" * 8), seen.has("a", "ab" * 7 + "ac")) == (True, False)

@@ -1,0 +1,106 @@
+"""What is kept of one attempt."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from decimal import Decimal
+
+import pytest
+
+from onetake.batch.costs import costs_of
+from onetake.batch.retrying import Fault, Kind
+from onetake.batch.sending import NOT_SENT
+from onetake.batch.storing import Keeper
+from onetake.decide import Action
+from onetake.model import Cut, Response
+from onetake.steps import Flow, Live
+
+SECRET = "sk-proj-" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z" * 2
+
+
+def said(text, status=200, finish="stop", headers=(), **usage):
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish}
+    body = {
+        "id": "c",
+        "model": "m",
+        "choices": [choice],
+        "usage": {"prompt_tokens": 30, "completion_tokens": 4, **usage},
+    }
+    return Response(status, (("content-type", "application/json"), *headers), json.dumps(body).encode())
+
+
+@pytest.fixture
+def keep(filling):
+    """Keep what came for the one record of a batch; returns what it came to, and what the ledger says."""
+    filling.write({"m": "r"})
+    job = filling.job(prices={"input": 10.0, "output": 20.0})
+    batch = filling.opened(job)
+    ledger = batch.ledger()
+    ledger.begin_run(job.digest(), "")
+    keeper = Keeper(batch.replies, ledger, costs_of(job))
+
+    def kept(came):
+        needed = batch.resolver.resolve(next(batch.records()))
+        attempt = ledger.intend(needed.reply.asked.key, 1)
+        found = keeper.keep(
+            Live(needed.reply.asked, Action.RECORD, 0, Flow(None), "test 1", shared=True), came, attempt
+        )
+        ledger.flush()
+        return found, ledger.totals()
+
+    yield kept
+    ledger.close()
+    batch.close()
+
+
+@pytest.mark.parametrize(
+    ("came", "word", "row", "cost"),
+    [
+        (said("hi"), "ok", "hi", "0.00038"),
+        (said("hi", finish="length"), "truncated", "truncated", "0.00038"),
+        (said("", finish="content_filter"), "refusal", "filtered", "0.00038"),
+        (Response(400, (), b'{"error": {"message": "too long"}}'), "refused", "refused", "0"),
+    ],
+)
+def test_what_is_an_answer_or_a_refusal_is_stored(filling, keep, came, word, row, cost):
+    _, totals = keep(came)
+    assert (totals.classes, totals.stored, totals.cost) == ({word: 1}, 1, Decimal(cost))
+    assert filling.rows() == [row]
+
+
+@pytest.mark.parametrize(
+    ("came", "word", "cost"),
+    [
+        (Fault(Kind.AGAIN, NOT_SENT), NOT_SENT, "0"),
+        (Fault(Kind.AGAIN, "timeout"), "timeout", "0"),
+        (Response(500, (), b""), "500", "0"),
+        (Response(400, (), b'{"err', cut=Cut.PROVIDER), "cut", "0"),
+        (said("half", finish="error"), "200", "0.00038"),
+    ],
+)
+def test_what_is_none_is_counted_and_not_stored(filling, keep, came, word, cost):
+    kept, totals = keep(came)
+    assert kept.fault.kind is Kind.AGAIN
+    assert (totals.classes, totals.stored, totals.cost) == ({word: 1}, 0, Decimal(cost))
+    assert filling.rows() == ["needed"]
+
+
+def test_nobody_knows_what_a_call_cost_of_which_a_part_had_left(keep):
+    assert keep(Fault(Kind.AGAIN, "timeout"))[0].spent.cost is None
+    assert keep(Fault(Kind.AGAIN, NOT_SENT))[0].spent.cost == 0
+
+
+def test_an_answer_with_a_secret_that_cannot_be_taken_out_is_paid_for_and_on_no_disk(filling, keep):
+    plain = said(f"it is {SECRET}", headers=(("content-encoding", "gzip"),))
+    kept, totals = keep(Response(200, plain.headers, gzip.compress(plain.body)))
+    assert kept.fault.kind is Kind.SECRET
+    assert (totals.stored, totals.cost) == (0, Decimal("0.00038"))
+    assert filling.rows() == ["needed"]
+
+
+def test_the_first_reply_of_two_stays(filling, keep):
+    keep(said("first"))
+    batch = filling.opened()
+    assert filling.rows() == ["first"]
+    batch.close()

@@ -1,0 +1,121 @@
+"""`onetake store`."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+import pytest
+
+import onetake
+from onetake.cassette import Cassette
+from onetake.stores import open_store
+from onetake.stores.directory import DirectoryStore
+
+
+@pytest.fixture
+def cassette(project, make_entry):
+    """A cassette of two entries in the current folder."""
+    store = Cassette(DirectoryStore(project / "calls"))
+    for asked in ("One?", "Two?"):
+        store.add(make_entry(asked))
+    return project / "calls"
+
+
+def test_a_folder_becomes_one_file_and_back(run, cassette, project):
+    packed = run("store", "pack", "calls", "calls.db")
+    assert packed == (0, "calls.db: 2 entries, 0 sidecars\n", "")
+    unpacked = run("store", "unpack", "calls.db", "again", "--json")
+    assert json.loads(unpacked[1]) == {"from": "calls.db", "to": "again", "entries": 2, "sides": 0}
+    names = sorted(path.name for path in cassette.iterdir())
+    assert sorted(path.name for path in (project / "again").iterdir()) == names
+    refused = run("store", "pack", "calls", "calls.db")
+    assert (refused[0], "is there already" in refused[2]) == (2, True)
+
+
+def test_what_a_store_holds_is_counted(run, cassette):
+    found = json.loads(run("store", "stats", "calls", "--json")[1])
+    assert (found["path"], found["kind"], found["entries"], found["keys"]) == ("calls", "folder", 2, 2)
+    assert (found["contracts"], found["models"]) == ({"triage v2": 2}, {"gpt-5": 2})
+    shown = run("store", "stats", "calls")
+    assert shown[0] == 0
+    assert "entries    2 of 2 requests\n" in shown[1]
+    assert "recorded   2026-03-01T10:00:00Z to 2026-03-01T10:00:00Z\n" in shown[1]
+
+
+def test_damage_is_named_and_is_an_exit_code(run, cassette):
+    assert run("store", "fsck", "calls") == (0, "calls: whole\n", "")
+    torn = min(cassette.glob("*.json"))
+    torn.write_bytes(torn.read_bytes()[:50])
+    shown = run("store", "fsck", "calls")
+    assert shown[0] == 5
+    assert shown[1].startswith(f"calls/{torn.name}: ")
+    assert shown[1].endswith("calls: 1 damaged\n")
+    found = json.loads(run("store", "fsck", "calls", "--json")[1])
+    assert [fault["place"] for fault in found["faults"]] == [f"calls/{torn.name}"]
+
+
+@pytest.mark.parametrize("command", [["stats"], ["fsck"], ["unpack", "x"]], ids=lambda words: words[0])
+def test_a_store_that_is_not_there_is_said(run, project, command):
+    refused = run("store", command[0], "none.db", *command[1:])
+    assert (refused[0], "there is no such" in refused[2]) == (2, True)
+
+
+def ran(run, batch, more=b""):
+    """Run the batch, with more records; the output's name."""
+    with (batch / "in.jsonl").open("ab") as file:
+        file.write(more)
+    assert run("batch", "run", "in.jsonl", "-c", "job.toml", "-o", "rows.jsonl", "--progress", "none")[0] == 7
+    return "rows.jsonl"
+
+
+def test_prune_deletes_what_no_batch_leads_to_and_only_when_told(run, batch, make_entry, provider):
+    ran(run, batch, b'{"message": "three"}\n')
+    (batch / "in.jsonl").write_bytes(b'{"message": "one"}\n\n')
+    ran(run, batch)
+    Cassette(open_store(batch / "calls.db")).add(make_entry("of use_cassette"))
+
+    def said(*words):
+        return json.loads(run("store", "prune", "calls.db", "--json", *words)[1])
+
+    found = said()
+    assert [found[name] for name in ("entries", "needed", "young", "foreign", "prunable")] == [4, 1, 2, 1, 0]
+    found = said("--older-than", "0")
+    assert (found["prunable"], found["models"], found["deleted"]) == (2, {"m": 2}, False)
+    assert said()["entries"] == 4
+    assert "nothing was deleted: --delete does it" in run("store", "prune", "calls.db", "--older-than", "0")[1]
+    assert said("--older-than", "0", "--delete")["deleted"] is True
+    found = said("--older-than", "0")
+    assert [found[name] for name in ("entries", "needed", "foreign", "prunable")] == [2, 1, 1, 0]
+    assert run("batch", "verify", "rows.jsonl")[0] == 0
+    assert said("--older-than", "0", "--all")["prunable"] == 1
+    assert said("--older-than", "0", "--forget", "rows.jsonl")["prunable"] == 1
+
+
+def test_what_a_batch_of_python_needs_cannot_be_told(run, batch, provider):
+    onetake.Batch("in.jsonl", prompt="{message}", model="m", base_url=f"{provider.url}/v1").run(
+        "py.jsonl", progress="none"
+    )
+    code, _, err = run("store", "prune", "calls.db")
+    assert (code, "Python code made its job" in err) == (2, True)
+    assert run("store", "prune", "calls.db", "--forget", "py.jsonl")[0] == 0
+
+
+@pytest.mark.parametrize("store", ["calls.db", "calls"])
+def test_repair_puts_aside_what_is_damaged_so_that_it_is_asked_once(run, batch, provider, store):
+    words = ("batch", "run", "in.jsonl", "-c", "job.toml", "-o", "rows.jsonl", "--progress", "none", "--store", store)
+    run(*words)
+    if store == "calls":
+        entry = min((batch / store).glob("*.json"))
+        entry.write_bytes(entry.read_bytes()[:-9])
+    else:
+        with sqlite3.connect(batch / store) as connection:
+            connection.execute("UPDATE entry SET body = x'00' WHERE id = 1")
+        connection.close()
+    assert run(*words)[0] == 5
+    assert run("store", "fsck", store)[0] == 5
+    assert provider.count == 2
+    found = json.loads(run("store", "fsck", store, "--repair", "--json")[1])
+    assert (found["faults"], len(found["quarantined"])) == ([], 1)
+    assert len(list((batch / ".onetake/quarantine/calls").iterdir())) == 1
+    assert (run(*words)[0], provider.count) == (7, 3)

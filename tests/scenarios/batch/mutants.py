@@ -1,0 +1,76 @@
+"""`onetake` with one thing wrong: `python mutants.py NAME arguments…`. A proof that lets one pass proves nothing."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections import Counter
+
+from onetake.batch import rows, running
+from onetake.key import Keyer
+from onetake.stores import files, sqlite_file
+from onetake.stores.sqlite import SqliteStore
+
+
+def no_fsync():
+    """Nothing is forced to the disk."""
+    made = sqlite_file.SqliteFile._make_tables
+
+    def make(self, connection):
+        made(self, connection)
+        connection.execute("PRAGMA synchronous = OFF")
+
+    sqlite_file.SqliteFile._make_tables = make
+    rows._sync = lambda file: file.flush()
+    files.sync_folder = lambda folder: None
+
+
+def early():
+    """A reply counts before it is committed: many are written together."""
+    waiting, add, get, ordinals = {}, SqliteStore.add, SqliteStore.get, SqliteStore.ordinals
+
+    def later(self, key, ordinal, data, label=""):
+        waiting[key, ordinal] = (data, label)
+        if len(waiting) >= 64:
+            for place in list(waiting):
+                add(self, *place, *waiting.pop(place))
+        return True
+
+    SqliteStore.add = later
+    SqliteStore.get = lambda self, key, ordinal: waiting.get((key, ordinal), [None])[0] or get(self, key, ordinal)
+    SqliteStore.ordinals = lambda self, key: {0} if (key, 0) in waiting else ordinals(self, key)
+
+
+def field():
+    """A member of the body is no part of the key."""
+    text = Keyer.text
+    Keyer.text = lambda self, *given: re.sub('"temperature":[^,}]+,?', "", text(self, *given))
+
+
+def append():
+    """The output is a log that rows are appended to."""
+
+    def publish(records, resolver, out, made):
+        with out.open("ab") as file:
+            counted = rows._Counted(file, keep_input=False)
+            for record, row in rows.rows(records, resolver):
+                counted.add(record, row)
+        return rows.Published(counted._rows, Counter(), counted.manifest(out.absolute().parent, made))
+
+    running.publish = publish
+
+
+def clock():
+    """A row says when it was written."""
+    encode = rows.encode
+    rows.encode = lambda record, row, **more: encode(record, row, **more)[:-2] + f',"at":{time.time()}}}\n'.encode()
+
+
+MUTANTS = {made.__name__: made for made in (no_fsync, early, field, append, clock)}
+
+if __name__ == "__main__":
+    MUTANTS[sys.argv.pop(1)]()
+    from onetake.cli import main
+
+    main()

@@ -1,0 +1,134 @@
+"""Disks that are full, fail or lie: a run says so and ends; a wrong byte is no answer, and is not paid for again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from onetake.batch import running
+from onetake.errors import OnetakeError
+
+IS_WHOLE = os.environ.get("ONETAKE_SWEEP") == "whole"
+STEP = 1 if IS_WHOLE else 401
+FULL = [
+    ("calls.db-wal", "pwrite64:error=ENOSPC:when=4+"),
+    ("calls.db-wal", "fdatasync:error=EIO:when=2+"),
+    (".onetake/batch/calls.db.intents.db-wal", "pwrite64:error=ENOSPC:when=6+"),
+    (".onetake/batch/calls.db.intents.db-wal", "fdatasync:error=EIO:when=3"),
+    ("rows.jsonl.partial", "write:error=ENOSPC:when=1+"),
+    ("rows.jsonl.partial", "fsync:error=EIO:when=1"),
+]
+
+
+@pytest.mark.usefixtures("strace")
+@pytest.mark.parametrize(("file", "fault"), FULL)
+def test_a_disk_that_takes_no_more_ends_the_run_and_the_next_goes_on(trial, file, fault):
+    trial.write(*(f"record {number}" for number in range(20)))
+    call = fault.partition(":")[0]
+    code, said = trial.run(
+        strace=["-P", str(trial.folder / file), "-e", f"trace={call}", "-e", f"inject={fault}"],
+    )
+    assert code == 5, said
+    assert "cannot be written" in said
+    assert not trial.out.exists()
+    code, said = trial.run()
+    assert code == 0, said
+    trial.check(in_flight=4)
+
+
+class Unsent:
+    """Sends nothing, and says that it was asked to."""
+
+    client = "nobody"
+
+    def __init__(self):
+        self.asked = 0
+
+    async def send(self, request):
+        self.asked += 1
+        raise AssertionError("a reply that was paid for is asked again")
+
+    async def close(self):
+        """Nothing is open."""
+
+
+def test_each_byte_of_the_store_that_is_flipped_is_told_or_changes_nothing(trial):
+    trial.write("one", "two", "three")
+    assert trial.run()[0] == 0
+    store, out = trial.folder / "calls.db", trial.out.read_bytes()
+    whole = store.read_bytes()
+    told = 0
+    for place in range(0, len(whole), STEP):
+        store.write_bytes(whole[:place] + bytes([whole[place] ^ 0x41]) + whole[place + 1 :])
+        sends = Unsent()
+        try:
+            with closing(trial.opened()) as batch:
+                running.run(batch, trial.out, sends=sends)
+        except OnetakeError as error:
+            told += 1
+            assert error.exit_code == 5, error
+        assert sends.asked == 0, place
+        assert trial.out.read_bytes() == out
+        for name in ("calls.db-wal", "calls.db-shm"):
+            (trial.folder / name).unlink(missing_ok=True)
+    assert told
+    store.write_bytes(whole)
+    trial.check()
+
+
+def test_a_damaged_reply_is_named_and_asked_once_after_it_was_taken_out(trial):
+    trial.write("one", "two", "three")
+    assert trial.run()[0] == 0
+    store = trial.folder / "calls.db"
+    whole = store.read_bytes()
+    with closing(sqlite3.connect(store)) as connection:
+        ((body,),) = connection.execute("SELECT body FROM entry LIMIT 1")
+    at = whole.index(body) + 30
+    store.write_bytes(whole[:at] + bytes([whole[at] ^ 0x41]) + whole[at + 1 :])
+    for words, expected in (
+        (trial.words(), 5),
+        (("batch", "verify", "rows.jsonl"), 6),
+        (("store", "fsck", "calls.db"), 5),
+    ):
+        code, said = trial.onetake(*words)
+        assert code == expected, said
+        assert "damaged" in said
+    assert len(trial.calls()) == 3
+    trial.onetake("store", "fsck", "calls.db", "--repair")
+    assert trial.onetake("store", "fsck", "calls.db")[0] == 0
+    assert trial.onetake("batch", "verify", "rows.jsonl")[0] == 6
+    for _ in range(2):
+        assert trial.run()[0] == 0
+        assert len(trial.calls()) == 4
+    assert trial.onetake("batch", "verify", "rows.jsonl")[0] == 0
+
+
+@pytest.mark.usefixtures("strace")
+def test_verify_and_a_finished_run_connect_to_nobody(trial):
+    trial.write("one", "two")
+    assert trial.run()[0] == 0
+    for words in (
+        trial.words(),
+        ("batch", "verify", "rows.jsonl"),
+        ("batch", "plan", "in.jsonl", "-c", "job.toml"),
+    ):
+        code, said = trial.onetake(*words, strace=["-e", "trace=connect"])
+        assert code == 0, said
+        assert "AF_INET" not in (trial.folder / "trace").read_text()
+
+
+def test_wall_clocks_that_jump_change_no_row_and_ask_nothing_again(trial, monkeypatch):
+    trial.write("one", "two", "three")
+    shutil.copy(trial.folder / "in.jsonl", trial.folder / "same.jsonl")
+    jumps = iter(range(0, -(10**9), -86_400 * 365))
+    monkeypatch.setattr("time.time", lambda: 1.9e9 + next(jumps))
+    for _ in range(2):
+        with closing(trial.opened()) as batch:
+            assert running.run(batch, trial.out).exit_code == 0
+    monkeypatch.undo()
+    assert len(trial.calls()) == 3
+    trial.check()
