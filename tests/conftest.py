@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import compileall
 import json
+import logging
 import os
 import signal
 import sys
@@ -35,7 +36,8 @@ hypothesis.settings.load_profile(os.environ.get("ONETAKE_SWEEP") or "slice")
 
 
 def pytest_configure():
-    """Make ready what the Pythons inherit that tests start."""
+    """Make ready what the Pythons inherit that tests start, and what they must not meet."""
+    logging.getLogger("asyncio").addFilter(_without_traceback)
     # A shell that starts this in the background has interrupts ignored.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -43,6 +45,14 @@ def pytest_configure():
     if sys.dont_write_bytecode and "PYTEST_XDIST_WORKER" not in os.environ:
         for folder in (sysconfig.get_path("purelib"), Path(onetake.__file__).parent):
             compileall.compile_dir(folder, quiet=2)
+
+
+def _without_traceback(record: logging.LogRecord) -> bool:
+    # asyncio reports a task that nobody awaited from its finalizer, so inside whatever the garbage collector interrupted.
+    # Where that is `ast.parse`, as pytest rewrites a module, formatting the traceback parses a second time within the
+    # first, and Python 3.11 then fails the outer one ("AST constructor recursion depth mismatch").
+    record.exc_info = None
+    return True
 
 
 def pytest_collection_modifyitems(items):
