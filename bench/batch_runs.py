@@ -87,6 +87,11 @@ def _provider() -> Iterator[str]:
 
 
 def _commits(folder: Path, entries: int, count: int) -> dict[str, Any]:
+    """Add bytes that are ready, each by a call that returns when they are on disk; beside a loop that commits as many.
+
+    Both compress each body with zlib at level 1, digest it with SHA-256 and index its key; the loop does so on one
+    thread, `IN_FLIGHT` entries a commit. The store can have no more in one: as many threads wait in its `add`.
+    """
     numbers = counter()
     data = [json.dumps({"answer": sha256(str(number).encode()).hexdigest() * 30}).encode() for number in range(entries)]
     keys = [sha256(body).hexdigest() for body in data]
@@ -100,12 +105,12 @@ def _commits(folder: Path, entries: int, count: int) -> dict[str, Any]:
         with closing(sqlite3.connect(folder / f"commits-{next(numbers)}.db", isolation_level=None)) as connection:
             for said in ("page_size = 8192", "journal_mode = WAL", "synchronous = FULL"):
                 connection.execute(f"PRAGMA {said}")
-            connection.execute("CREATE TABLE entry (id INTEGER PRIMARY KEY, key BLOB UNIQUE, body BLOB)")
+            connection.execute("CREATE TABLE entry (id INTEGER PRIMARY KEY, key BLOB UNIQUE, digest BLOB, body BLOB)")
             for at in range(0, entries, IN_FLIGHT):
                 connection.execute("BEGIN IMMEDIATE")
                 some = zip(keys[at : at + IN_FLIGHT], data[at : at + IN_FLIGHT], strict=True)
-                rows = [(bytes.fromhex(key)[:8], zlib.compress(body, 1)) for key, body in some]
-                connection.executemany("INSERT INTO entry (key, body) VALUES (?, ?)", rows)
+                rows = [(bytes.fromhex(key)[:8], sha256(body).digest(), zlib.compress(body, 1)) for key, body in some]
+                connection.executemany("INSERT INTO entry (key, digest, body) VALUES (?, ?, ?)", rows)
                 connection.execute("COMMIT")
 
     found = rounds({"bare": lambda: [timed(bare)], "onetake": lambda: [timed(ours)]}, count)

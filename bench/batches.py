@@ -18,7 +18,7 @@ from onetake.batch.keys import Keys
 from onetake.batch.records import Form, Record, Tally, read
 from onetake.batch.replies import KEEP, Replies, policy_for
 from onetake.batch.resolving import Resolver, Row
-from onetake.batch.rows import Made, encode, publish
+from onetake.batch.rows import Made, Partial, publish
 from onetake.contract import Contract
 from onetake.decide import Action
 from onetake.format import dump_entry
@@ -95,14 +95,15 @@ class FinishedBatch:
         made = Made(self._input, Form.JSONL, tally, None, "0" * 64, self._store)
         with closing(SqliteStore(self._store)) as store, self._input.open("rb") as file:
             resolver = Resolver(self._asking, Replies(store, self._policy), repairs=0, parses=True)
-            found = publish(read(file, Form.JSONL, tally), resolver, self._out, made)
+            with Partial(self._out) as partial:
+                found = publish(read(file, Form.JSONL, tally), resolver, partial, made)
         assert (found.rows, found.failures) == (self.rows, {})
 
     def scan(self) -> Iterator[int]:
         """Look for every record's reply; gives the number of each that was found."""
         with closing(SqliteStore(self._store)) as store, self._input.open("rb") as file:
             resolver = Resolver(self._asking, Replies(store, self._policy), repairs=0, parses=True)
-            for record in read(file, Form.JSONL):
+            for record in resolver.ahead(read(file, Form.JSONL)):
                 assert isinstance(resolver.resolve(record), Row)
                 yield record.line
 
@@ -111,21 +112,23 @@ class FinishedBatch:
         keys = Keys(self._asking, self._policy.keyer)
         with closing(SqliteStore(self._store)) as store, self._input.open("rb") as file:
             replies = Replies(store, self._policy)
+            some = [self._keys[at : at + replies.at_once] for at in range(0, self.rows, replies.at_once)]
             records = list(read(file, Form.JSONL))
-            told = [replies.said(key, parses=True) for key in self._keys]
-            got = _each(lambda key: store.get(key, 0), self._keys)
+            got = {key: data for part in some for key, data in replies.ahead(part).items()}
+            told = [replies.said(key, got[key], parses=True) for key in self._keys]
             return {
-                "records": timed(lambda: _drained(read(file, Form.JSONL))),
+                "records": timed(lambda: _drained(read(file, Form.JSONL, Tally()))),
                 "keys": _each(lambda record: keys.of(record.data or {}), records),
-                "store": got,
-                "validation": _each(lambda key: replies.said(key, parses=True), self._keys) - got,
+                "store": _each(replies.ahead, some),
+                "validation": _each(lambda key: replies.said(key, got[key], parses=True), self._keys),
                 "writing": timed(lambda: self._written(records, told)),
             }
 
     def _written(self, records: list[Record], told: list[Any]) -> None:
-        with self._out.open("wb") as file:
-            for record, answer in zip(records, told, strict=True):
-                file.write(encode(record, Row(record.line, answer)))
+        with Partial(self._out) as partial:
+            for record, key, answer in zip(records, self._keys, told, strict=True):
+                partial.add(record, Row(record.line, answer, keys=(key,)))
+            partial.end()
 
     def _fill(self) -> None:
         with closing(SqliteStore(self._store)) as store:

@@ -1,4 +1,4 @@
-"""`python -m bench.resuming FOLDER ROWS`: look for all replies of a finished batch; prints seconds and memory."""
+"""`python -m bench.resuming FOLDER ROWS`: look for all replies of a finished batch, then publish it; what that took."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ from pathlib import Path
 from time import perf_counter
 
 from bench.batches import FinishedBatch
+from bench.timing import timed
 
 
 def main() -> None:
-    """Scan, and say what it took."""
+    """Scan, publish, and say what it took."""
     batch = FinishedBatch(Path(sys.argv[1]), int(sys.argv[2]), is_there=True)
     began, early = perf_counter(), 0
     for number in batch.scan():
         if number == min(1_000, batch.rows):
             early = _memory()
-    print(json.dumps({"seconds": round(perf_counter() - began, 2), "mb": {"early": early, "end": _memory()}}))
+    took, publish = perf_counter() - began, timed(batch.replay)
+    memory = {"early": early, "end": _memory()}
+    print(json.dumps({"seconds": round(took, 2), "publish_s": round(publish, 2), "mb": memory}))
 
 
 def _memory() -> int:

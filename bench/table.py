@@ -77,12 +77,13 @@ def _batch(rows: Sequence[dict[str, Any]]) -> str:
         [f"{row['rows']:,}", row["floor_us"], row["replay_us"], row["times_floor"], f"{row['rows_per_s']:,}"]
         for row in rows
     ]
-    shares = [list(row["parts_us"].values()) for row in rows]
+    parts = [row["parts_us"].values() for row in rows]
+    shares = [[f"{took} ({took / sum(each):.0%})" for took in each] for each in parts]
     return "\n\n".join(
         [
             "### Replay of a finished batch",
             _table(head, cells),
-            "### Its parts, each alone, µs a row",
+            "### Its parts, each alone, µs a row and share of their sum",
             _table(list(rows[0]["parts_us"]), shares),
         ]
     )
@@ -99,13 +100,13 @@ def _batch_run(rows: Sequence[dict[str, Any]]) -> str:
         ]
         for row in beside
     ]
-    took = [f"{resume['records']:,}", resume["seconds"], resume["mb"]["early"], resume["mb"]["end"]]
+    took = [f"{resume['records']:,}", resume["seconds"], resume["publish_s"], *resume["mb"].values()]
     return "\n\n".join(
         [
             "### A batch that asks",
             _table(["what", "records", "bare loop, a second", "onetake, a second", "time, × bare"], cells),
             "### A resume that finds everything",
-            _table(["records", "s", "MB after 1,000", "MB at the end"], [took]),
+            _table(["records", "scan, s", "publishing, s", "MB after 1,000", "MB at the end"], [took]),
         ]
     )
 

@@ -48,9 +48,9 @@ def pytest_configure():
 
 
 def _without_traceback(record: logging.LogRecord) -> bool:
-    # asyncio reports a task that nobody awaited from its finalizer, so inside whatever the garbage collector interrupted.
-    # Where that is `ast.parse`, as pytest rewrites a module, formatting the traceback parses a second time within the
-    # first, and Python 3.11 then fails the outer one ("AST constructor recursion depth mismatch").
+    # asyncio reports a task that nobody awaited from its finalizer, so inside whatever the garbage collector
+    # interrupted. Where that is `ast.parse`, as pytest rewrites a module, formatting the traceback parses a second
+    # time within the first, and Python 3.11 fails the outer one ("AST constructor recursion depth mismatch").
     record.exc_info = None
     return True
 

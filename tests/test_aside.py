@@ -136,6 +136,14 @@ def test_an_ignore_file_that_does_not_hide_all_is_mended(tmp_path, there):
     assert ignore.read_bytes() == b"# ours\r\n*\r\n"
 
 
+def test_what_a_kill_left_of_the_ignore_file_goes(tmp_path):
+    left = tmp_path / ".onetake" / ".onetake-0123456789abcdef.tmp"
+    left.parent.mkdir()
+    left.write_bytes(b"*")
+    hide(tmp_path)
+    assert [path.name for path in left.parent.iterdir()] == [".gitignore"]
+
+
 def test_a_full_disk_leaves_no_ignore_file_that_ignores_nothing(tmp_path, monkeypatch):
     def full(descriptor, data):
         os.close(descriptor)

@@ -7,7 +7,6 @@ from onetake.errors import InteractionNotFound, UsageError
 from onetake.model import Cut, Request, Response
 from onetake.steps import Flow, Live
 from onetake.stores.memory import MemoryStore
-from onetake.traffic import Traffic
 
 SECRET = "sk-proj-" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z" * 2
 
@@ -186,25 +185,6 @@ def test_all_adds_what_was_not_there(direct):
 def test_off_passes_and_other_modes_do_not(direct):
     assert direct(mode="off").engine.passes("POST", "https://api.openai.com/v1/chat/completions")
     assert not direct(mode="none").engine.passes("POST", "https://api.openai.com/v1/chat/completions")
-
-
-def test_br_081_an_ignored_call_that_looks_like_a_model_call_is_said_once_a_place(direct, capsys):
-    engine = direct(traffic=Traffic(ignore=["127.0.0.1", "api.example.com"])).engine
-    for _ in range(3):
-        assert engine.passes("POST", f"http://127.0.0.1:11434/v1/chat/completions?key={SECRET}")
-        assert engine.passes("GET", "http://127.0.0.1:8000/health")
-    assert engine.passes("POST", f"https://api.example.com/{SECRET}/v1/messages")
-    said = capsys.readouterr().err
-    assert said.count("looks like a model call (openai-chat)") == 1
-    assert said.count("looks like a model call (anthropic-messages)") == 1
-    assert "health" not in said
-    assert SECRET[8:20] not in said
-
-
-def test_br_081_a_call_that_a_pattern_means_is_not_warned_of(direct, capsys):
-    engine = direct(traffic=Traffic(ignore=["127.0.0.1:11434"])).engine
-    assert engine.passes("POST", "http://127.0.0.1:11434/v1/chat/completions")
-    assert capsys.readouterr().err == ""
 
 
 def test_judging_asks_neither_clock_nor_git_and_writes_nothing(direct, monkeypatch):

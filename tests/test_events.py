@@ -218,6 +218,17 @@ def test_a_coding_that_was_not_undone_hides_the_stream():
     assert framing((*headers[:1], ("content-encoding", "identity")), b"") == "sse"
 
 
+def test_the_events_of_a_body_are_its_own_however_often_they_are_asked_for():
+    one, other = (
+        Response(200, (("content-type", "text/event-stream"),), b"data: %d\n\n" % number) for number in range(2)
+    )
+    for _ in range(2):
+        assert [event.data for event in events(one)] == ["0"] and [event.data for event in events(other)] == ["1"]
+    events(other).clear()
+    assert [event.data for event in events(other)] == ["1"]
+    assert events(Response(200, (("content-type", "application/x-ndjson"),), other.body))[0].data == "data: 1"
+
+
 def test_events_of_a_response():
     lines = (("content-type", "application/x-ndjson"),)
     assert [event.data for event in events(Response(200, (), b"data: a\n\n"))] == ["a"]

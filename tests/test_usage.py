@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 
 import pytest
 
-from onetake.usage import CassetteUsage, UsageRun, Used, is_to_come, ledgers_in, read_run, used_of, write_run
+from onetake.stores.sqlite import SqliteStore
+from onetake.usage import (
+    CassetteUsage,
+    UsageRun,
+    Used,
+    entries_in,
+    holds_replies,
+    is_to_come,
+    ledgers_in,
+    read_run,
+    used_of,
+    write_run,
+)
 
 A, B, C = (("a" * 16, 0), ("b" * 16, 0), ("c" * 16, 3))
 AT = "2020-11-30T10:00:00Z"
@@ -102,3 +115,24 @@ def test_a_ledger_that_is_not_written_leaves_nothing_behind(tmp_path):
 def test_used_goes_through_plain_types(tmp_path):
     one = Used(tmp_path, tmp_path / "tape", frozenset({A, C}), known=False)
     assert used_of(json.loads(json.dumps(one.as_plain()))) == one
+
+
+def test_the_entries_of_a_store_that_is_one_file_are_listed_as_those_of_a_folder(tmp_path):
+    with closing(SqliteStore(tmp_path / "calls.db")) as store:
+        store.add("a" * 64, 0, b"{}", "chat-m")
+        store.add("a" * 64, 1, b"{}")
+    assert entries_in(tmp_path / "calls.db") == {
+        ("a" * 16, 0): f"chat-m-{'a' * 16}.json",
+        ("a" * 16, 1): f"{'a' * 16}-1.json",
+    }
+    (tmp_path / "other.db").write_bytes(b"a text")
+    assert entries_in(tmp_path / "other.db") == {}
+
+
+def test_batches_keep_replies_in_a_file_and_where_their_ledger_lies(tmp_path):
+    (tmp_path / "calls").mkdir()
+    assert holds_replies(tmp_path / "calls.db")
+    assert not holds_replies(tmp_path / "calls")
+    (tmp_path / ".onetake" / "batch").mkdir(parents=True)
+    (tmp_path / ".onetake" / "batch" / "calls.intents.db").touch()
+    assert holds_replies(tmp_path / "calls")

@@ -86,7 +86,9 @@ def hide(root: Path) -> None:
     if b"*" in (files.read(ignore) or b"").splitlines():
         return
     ignore.parent.mkdir(parents=True, exist_ok=True)
-    with files.temporary(ignore.parent, _IGNORE) as temp:
+    for left in ignore.parent.glob(f"{files.TEMP_PREFIX}*{files.TEMP_SUFFIX}"):
+        files.remove(left)  # of a process that was killed, or of one that finds below that this one writes the same
+    with suppress(FileNotFoundError), files.temporary(ignore.parent, _IGNORE) as temp:
         temp.replace(ignore)
 
 

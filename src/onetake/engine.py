@@ -17,10 +17,10 @@ from onetake.keeping import Keeper
 from onetake.ledger import Ledger, is_soft
 from onetake.lookup import Looked, Lookup
 from onetake.model import Entry, Repeats, Request, Response
+from onetake.passing import Passing
 from onetake.printable import one_line
 from onetake.steps import Asked, Flow, Judged, Live, Policy, Replay, Wait
 from onetake.stores.naming import Slot
-from onetake.traffic import Route
 from onetake.turns import Turn
 
 
@@ -75,8 +75,8 @@ class Engine:
         self._lookup = Lookup(policy, cassette)
         self._misses = misses.Misses(policy, cassette, elsewhere, passed)
         self._keeper = Keeper(policy, cassette, rejects, ledger, self._turn, on_record)
+        self._passing = Passing(policy, ledger)
         self._turns: dict[str, Turn] = {}
-        self._warned: set[tuple[str, str]] = set()
         self._lock = forking.Lock()  # re-entrant: a stream that is dropped may end in the garbage collector, anywhere
         forking.remember(self)
 
@@ -97,12 +97,7 @@ class Engine:
 
     def passes(self, method: str, url: str) -> bool:
         """Tell whether a request is none of this session's business: it goes out untouched and nothing is written."""
-        if self._reads_nothing:
-            return True
-        if self.policy.traffic.verdict(method, url) is Route.INTERACTION:
-            return False
-        self._warn_of_model_call(method, url)
-        return True
+        return self._reads_nothing or self._passing.passes(method, url)
 
     def begin(
         self, request: Request, flow: Flow, client: str = "", contracts: tuple[Contract, ...] | None = None
@@ -250,18 +245,6 @@ class Engine:
             self.resumed.append(entry)
         self.cassette.resume(entry)
         self.ledger.say(f"answered from a run that failed: {misses.asked_line(asked)}")
-
-    def _warn_of_model_call(self, method: str, url: str) -> None:
-        """Say, once a place, that a call which goes out untouched looks like one that should be recorded."""
-        place = url.partition("?")[0]
-        said = self.policy.traffic.warning(method, place)
-        if not said:
-            return
-        with self._lock.held:
-            if (method, place) in self._warned:
-                return
-            self._warned.add((method, place))
-        self.ledger.say(f"{misses.line_of(Request(method, place), self.policy)} {said}")
 
     def _note(self, request: Request, step: Replay | Live | None) -> None:
         with self._lock.held:

@@ -32,6 +32,9 @@ _TYPES = {
     "application/x-jsonlines": NDJSON,
     "application/vnd.amazon.eventstream": EVENTSTREAM,
 }
+_LONGEST_KEPT = 1 << 20
+_last: tuple[str, bytes, tuple[Event, ...]] = "", b"", ()
+"""The stream that was split last: the dialect reads its events, and the gate looks whether each is JSON."""
 _NO_TEXT = ("audio/", "image/", "video/")
 _BOM = b"\xef\xbb\xbf"
 _SSE_START = re.compile(rb"(?:\xef\xbb\xbf)?[\r\n]*(?:data:|event:|:)")
@@ -208,8 +211,16 @@ def _by_start(body_start: bytes) -> str | None:
 
 def events(response: Response) -> list[Event]:
     """Return the events of a streamed body; none for a body that is no stream."""
+    global _last  # set whole, so that every thread finds what belongs together
     kind = framing(response.headers, response.body)
-    return _all_events(kind, response.body) if kind else []
+    if kind is None:
+        return []
+    last_kind, body, found = _last
+    if last_kind != kind or body is not response.body:
+        found = tuple(_all_events(kind, response.body))
+        if len(response.body) <= _LONGEST_KEPT:
+            _last = kind, response.body, found
+    return list(found)
 
 
 def pieces(response: Response) -> list[bytes]:

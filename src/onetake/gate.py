@@ -169,6 +169,8 @@ def _broken_json(response: Response, dialect: Dialect | None, reading: Reading) 
     may_be_empty = dialect is None or reading.answer is not None
     if not is_json or (may_be_empty and not response.body):
         return None
+    if picking.document(response.body):  # it was parsed already, to be read
+        return None
     return _no_json("$", "JSON, as the response's content-type says", response.body)
 
 
@@ -183,8 +185,6 @@ def _broken_event(response: Response, dialect: Dialect) -> Violation | None:
 
 
 def _no_json(path: str, expected: str, data: bytes) -> Violation | None:
-    if picking.document(data):
-        return None
     try:
         strictjson.loads(data)
     except strictjson.NotStrictError as error:

@@ -30,7 +30,8 @@ def entry_of(call: Live, response: Response, judgement: Judgement, policy: Polic
     scrubbed = asked.scrubbing.response(response)
     spans = asked.scrubbing.spans
     reading = judgement.reading
-    if dialect and reading.answer and (content := content_of(response)):
+    is_same = (scrubbed.body, asked.scrubbed.body) == (response.body, asked.request.body)
+    if dialect and reading.answer and (content := content_of(response)) and not (is_same and content is response):
         content = scrubbed if content is response else asked.scrubbing.response(content)
         reading = dialect.read(asked.scrubbed, content)
     return Entry(

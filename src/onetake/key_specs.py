@@ -32,6 +32,8 @@ def current(rules: Mapping[str, Any]) -> KeySpec:
 
 def format_age(spec: KeySpec) -> Age:
     """Say how old the recipe and the scrub list of an entry are."""
+    if spec.recipe == key.RECIPES[0] and spec.scrub == scrub.SCRUBS[0]:
+        return Age.CURRENT
     return max(_age(spec.recipe, key.RECIPES), _age(spec.scrub, scrub.SCRUBS))
 
 

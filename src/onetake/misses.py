@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from onetake import dialects, explain, key_specs, modes
+from onetake import asked_lines, dialects, explain, key_specs, modes
 from onetake.cassette import Cassette, Damaged
 from onetake.decide import Found, refuses
 from onetake.errors import InteractionNotFound, StoreError, UnreadableEntry
@@ -239,7 +239,7 @@ def in_pool_worker() -> bool:
 
 def _line(request: Request) -> str:
     dialect = dialects.find(request.method, request.url)
-    return explain.asked_line(request, dialect.model_asked(request) if dialect else None)
+    return asked_lines.asked_line(request, dialect.model_asked(request) if dialect else None)
 
 
 def _times(count: int) -> str:

@@ -8,23 +8,35 @@ from typing import Any
 from onetake import strictjson
 
 _LONGEST_KEPT = 1 << 20
-_last: tuple[bytes, dict[str, Any]] = b"", {}
-"""The body that was parsed last, and what is in it: of one body the model, the tools and the answer are asked for."""
+_last: tuple[tuple[bytes, dict[str, Any]], ...] = ()
+"""The two bodies that were parsed last, a request's and its response's, and what is in them: of one body the model, the
+tools and the answer are asked for."""
 
 
 def document(data: bytes | str) -> dict[str, Any]:
     """Parse a JSON object; empty where *data* is no strict JSON or no object. The caller only reads it."""
-    global _last  # set whole, so that every thread finds a pair that belongs together
-    body, found = _last
-    if data is body:
-        return found
+    for body, found in _last:
+        if data is body:
+            return found
     try:
         found = mapping(strictjson.loads(data))
     except strictjson.NotStrictError:
         found = {}
-    if isinstance(data, bytes) and len(data) <= _LONGEST_KEPT:
-        _last = data, found
+    if isinstance(data, bytes):
+        remember(data, found)
     return found
+
+
+def remember(data: bytes, found: dict[str, Any]) -> None:
+    """Let `document` give what a body holds without parsing it.
+
+    Args:
+        data: The body.
+        found: What strict JSON reads in it; nobody changes it any more.
+    """
+    global _last  # set whole, so that every thread finds pairs that belong together
+    if len(data) <= _LONGEST_KEPT:
+        _last = (data, found), *_last[:1]
 
 
 def value_or_text(text: str) -> Any:

@@ -5,6 +5,7 @@ Prices come from the table in that package, as of the day of the recording; noth
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -30,6 +31,7 @@ _PROVIDERS = {
 }
 """Dialect to the one provider whose it is, where a host (a gateway, a proxy) names none."""
 _USAGES = ("usage", "usageMetadata")
+_MODELS = ("model", "modelVersion")
 
 
 def cost_of(entry: Entry) -> float | None:
@@ -52,6 +54,18 @@ def cost_of(entry: Entry) -> float | None:
         return None
     # Of a price that counts something else (images, seconds) the part for tokens is nothing, which is no price.
     return price if price > 0 and math.isfinite(price) else None
+
+
+def depends_on(entry: Entry) -> tuple[object, ...]:
+    """Return all that the price of a live answer depends on: answers with the same of it have the same price."""
+    counts = {
+        name: value
+        for name, value in _counted(entry.response).items()
+        if isinstance(value, dict) or name in _MODELS  # the shapes of usage that genai-prices reads, and the model
+    }
+    tokens = entry.metrics.get("input_tokens"), entry.metrics.get("output_tokens")
+    minute = str(entry.provenance.get("recorded_at", ""))[:16]
+    return (entry.request.url, entry.dialect, _model_of(entry), tokens, json.dumps(counts), minute)
 
 
 def _price_of(entry: Entry, model: str, tokens: dict[str, int]) -> float:
@@ -161,7 +175,7 @@ def _counted(response: Response) -> dict[str, Any]:
             counted = {key: value for key, value in picking.mapping(part.get(name)).items() if value is not None}
             if counted:
                 found[name] = {**found.get(name, {}), **counted}
-        found |= {name: part[name] for name in ("model", "modelVersion") if isinstance(part.get(name), str)}
+        found |= {name: part[name] for name in _MODELS if isinstance(part.get(name), str)}
     return found
 
 

@@ -1,25 +1,23 @@
-"""What a run of all tests left without use, and how it is said."""
+"""What a run of all tests left without use."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Set
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from onetake.errors import OnetakeError
 from onetake.model import Entry
-from onetake.printable import one_line
 from onetake.pytest_items import FOLDER_END
 from onetake.settings import load_settings
+from onetake.stores import open_store
 from onetake.stores.naming import Slot
-from onetake.usage import Used, entries_in
+from onetake.usage import Used, entries_in, holds_replies
 
 _CONFTEST = "conftest"
-_MOST_CASSETTES = 10
-_MOST_NAMES = 3
-_LONGEST = 200
 
 Identity = tuple[int, int] | str
 
@@ -149,14 +147,25 @@ def find_unused(
     """
     spared = {identity(Path(folder)) for folder in facts.spared}
     for key, one in opened.items():
-        names = entries_in(one.folder)
-        entries = {slot: name for slot, name in names.items() if slot not in one.used}
-        if entries and key not in spared and _can_tell(one, facts, left_out):
-            test = _recorded_by(_tests_of(one.folder, entries.values()))
-            yield Unused(one.root, one.folder, entries, len(names), test, owned=one.owned)
+        if key not in spared and _can_tell(one, facts, left_out):
+            yield from _left(one)
     for folder in _beside(facts.modules - facts.partly):
         if identity(folder) not in (spared | opened.keys()) and not _is_held(folder, facts):
             yield from _abandoned(folder, facts, left_out, rootdir)
+
+
+def _left(one: Opened) -> Iterator[Unused]:
+    """Yield what of a cassette was not used; where batches keep replies, what of these tests recorded."""
+    names = entries_in(one.folder)
+    entries = {slot: name for slot, name in names.items() if slot not in one.used}
+    if not entries:
+        return
+    tests = dict(zip(entries, _tests_of(one.folder, entries.values()), strict=True))
+    if holds_replies(one.folder):
+        entries = {slot: name for slot, name in entries.items() if tests[slot]}
+    if entries:
+        test = _recorded_by([tests[slot] for slot in entries])
+        yield Unused(one.root, one.folder, entries, len(names), test, owned=one.owned)
 
 
 def _can_tell(one: Opened, facts: Facts, left_out: dict[Path, Path]) -> bool:
@@ -227,94 +236,11 @@ def _tests_of(folder: Path, names: Iterable[str]) -> list[str]:
     """Return the test that recorded each of these entries; empty where that is not known."""
     from onetake.cassette_files import read_entry  # with the format: only where there are entries to look at
 
-    found = [read_entry(folder / name) for name in names]
+    with closing(open_store(folder)) as store:
+        found = [read_entry(folder / name, store) for name in names]
     return [str(entry.provenance.get("test", "")) if isinstance(entry, Entry) else "" for entry in found]
 
 
 def _recorded_by(tests: list[str]) -> str:
     """Return the one test that recorded entries; empty where it is not one, or not known."""
     return tests[0] if len(set(tests)) == 1 else ""
-
-
-@dataclass(frozen=True, slots=True)
-class UsageReport:
-    """What the end of a run says of unused entries; nothing under `--unused=ignore`.
-
-    Args:
-        word: What `--unused` says: `ignore`, `warn` or `fail`.
-        why: Why nothing can be said; empty where it can.
-        unused: What no test used, by cassette.
-        held_back: Why nothing is said of some cassettes; empty where all were looked at.
-        trouble: Why the usage ledger could not be written; empty where it was.
-        start: The folder from which paths are shown.
-    """
-
-    word: str = "warn"
-    why: str = ""
-    unused: tuple[Unused, ...] = ()
-    held_back: str = ""
-    trouble: str = ""
-    start: Path = Path()
-
-    @property
-    def fails(self) -> bool:
-        """Whether the run fails for it."""
-        return self.word == "fail" and bool(self.unused)
-
-    @property
-    def failing(self) -> list[str]:
-        """What to say of it where the run fails for it: pytest itself says that all passed."""
-        return ["--unused=fail: this fails the run"] if self.fails else []
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it for a machine: `unused`, a list of cassettes, and `why`, where there can be none."""
-        return {
-            "unused": [
-                {
-                    "cassette": self._shown(one.folder),
-                    "entries": list(one.entries.values()),
-                    "of": one.of,
-                    "recorded_by": one.test or None,
-                }
-                for one in self.unused
-            ],
-            **({"why": self.why} if self.why else {}),
-        }
-
-    def lines(self) -> list[str]:
-        """Return what a person should read, at most a screen of it."""
-        lines = [f"the usage ledger could not be written: {self.trouble}"] if self.trouble else []
-        if self.unused:
-            lines += self._lines_of_unused()
-        if self.word == "fail" and (self.why or self.held_back):
-            of_what = "unused entries" if self.why else "the unused entries of some cassettes"
-            lines.append(f"--unused=fail: nothing is said of {of_what}: {self.why or self.held_back}")
-        return lines
-
-    def _lines_of_unused(self) -> list[str]:
-        count = sum(len(one.entries) for one in self.unused)
-        some = "entry" if count == 1 else "entries"
-        lines = [f"{count} unused {some}: all tests ran and passed, and none asked for what these hold:"]
-        lines += [f"  {self._line(one)}" for one in self.unused[:_MOST_CASSETTES]]
-        if (more := len(self.unused) - _MOST_CASSETTES) > 0:
-            lines.append(f"  and those of {more} more cassettes")
-        mend = "`onetake prune --orphans --yes` moves them to the trash"
-        if any(one.owned for one in self.unused):
-            mend += "; or `pytest --record-mode=all TEST` asks anew and keeps, in a test's own cassette, what it uses"
-        return [*lines, f"  to mend: {mend}"]
-
-    def _line(self, one: Unused) -> str:
-        where = one_line(self._shown(one.folder), _LONGEST)
-        if one.abandoned:
-            by = one_line(one.test or "several tests", _LONGEST)
-            return f"{where}/ (all {one.of}): no test opens it any more; recorded by {by}"
-        names = [one_line(name, _LONGEST) for name in list(one.entries.values())[:_MOST_NAMES]]
-        more = [f"and {len(one.entries) - _MOST_NAMES} more"] if len(one.entries) > _MOST_NAMES else []
-        return f"{where}/ ({len(one.entries)} of {one.of}): {', '.join([*names, *more])}"
-
-    def _shown(self, folder: Path) -> str:
-        """Return a folder as it is reached from where pytest was started."""
-        try:
-            return Path(os.path.relpath(folder, os.path.realpath(self.start))).as_posix()
-        except ValueError:  # another drive
-            return str(folder)

@@ -22,7 +22,8 @@ from onetake.pytest_fixtures import FIXTURES
 from onetake.pytest_items import is_ours, options_of, own_folder, settings_of
 from onetake.pytest_reports import OUTCOME
 from onetake.pytest_scopes import SCOPES, untold_of
-from onetake.pytest_unused import Facts, Identity, Opened, Unused, UsageReport, facts_of, find_unused, merged
+from onetake.pytest_unused import Facts, Identity, Opened, Unused, facts_of, find_unused, merged
+from onetake.pytest_unused_said import UsageReport
 from onetake.pytest_whole import lacks_tests, left_out, selection
 from onetake.usage import CassetteUsage, UsageRun, Used, tell, told_in, used_of, write_run
 

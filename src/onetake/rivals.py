@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from onetake import explain
+from onetake import asked_lines
 from onetake.engine import Engine
 from onetake.errors import InteractionNotFound
 from onetake.model import Request
@@ -111,7 +111,7 @@ def refusal(tool: str, asked: Request, policy: Policy) -> InteractionNotFound:
     """
     return InteractionNotFound(
         f"{tool} and onetake are both active on this client, and only one of them can answer",
-        explain.asked_line(policy.scrubber.begin().request(asked), None),
+        asked_lines.asked_line(policy.scrubber.begin().request(asked), None),
         "",
         "",
         f"take {tool} out of this test, let it pass this call through, or leave the call out of the session (`ignore`)",

@@ -87,7 +87,8 @@ def use_cassette(
     """Record and replay every model call of a block or a function.
 
     Args:
-        name: The cassette's folder, from the folder of the settings file nearest above the program.
+        name: The cassette's folder, or a store that is one file (`.db`), from the folder of the settings file nearest
+            above the program.
         mode: `none`, `once`, `new_episodes`, `all` or `off`; `once` where nobody says anything, `none` where `CI`
             is set and under pytest.
         contract: What an answer must satisfy: a type, a `Contract`, the name of a declared one, or a list of these.

@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +20,8 @@ from typing import Any
 
 from onetake import starting, strictjson
 from onetake.aside import hide
-from onetake.stores import files
+from onetake.errors import StoreError
+from onetake.stores import FILE, files
 from onetake.stores.naming import Slot, parse_name
 
 FORMAT = 1
@@ -107,12 +108,30 @@ class UsageRun:
 
 
 def entries_in(folder: Path) -> dict[Slot, str]:
-    """Return the names of the entries of a cassette, by what they say; none of a folder that cannot be listed."""
+    """Return the names of the entries of a cassette, by what they say; none of one that cannot be listed."""
     try:
-        names = sorted(item.name for item in folder.iterdir())
-    except OSError:
+        names = _names_in_file(folder) if folder.suffix.lower() == FILE and folder.is_file() else os.listdir(folder)  # noqa: PTH208
+    except (OSError, StoreError):
         return {}
+    names = sorted(names)
     return {slot: name for name in names if (slot := parse_name(name))}
+
+
+def _names_in_file(file: Path) -> list[str]:
+    from onetake.stores.sqlite import SqliteStore  # SQLite is loaded where there is such a file
+
+    with closing(SqliteStore(file)) as store:
+        return store.file_names()
+
+
+def holds_replies(folder: Path) -> bool:
+    """Tell whether batches keep replies in a cassette: then what no test recorded there is not for tests to use.
+
+    Args:
+        folder: The cassette's; a store that is one file is made for batches.
+    """
+    real = Path(os.path.realpath(folder))
+    return folder.suffix.lower() == FILE or (real.parent / ".onetake" / "batch" / f"{real.name}.intents.db").is_file()
 
 
 def place_to_tell() -> Path | None:

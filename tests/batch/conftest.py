@@ -19,7 +19,7 @@ from onetake.batch.opening import Opened, open_source
 from onetake.batch.records import Form, Tally, read
 from onetake.batch.replies import KEEP, Replies, policy_for
 from onetake.batch.resolving import Needed, Resolver
-from onetake.batch.rows import Made, publish
+from onetake.batch.rows import Made, Partial, publish
 from onetake.batch.runner import fill
 from onetake.batch.sending import Sender
 from onetake.batch.verifying import verify
@@ -57,7 +57,7 @@ class Filling:
         self.folder = folder
         self.provider = provider
         self.clock = TestClock()
-        self.ask = {}
+        self.ask, self.run = {}, {}
         self.build = self.contract = None
 
     def write(self, *records):
@@ -66,7 +66,10 @@ class Filling:
 
     def job(self, **run):
         ask = {"base_url": self.provider.url + "/v1", "model": "m", "prompt": "Say {m}", **self.ask}
-        return Job(None, Ask(**ask), Run(**{"store": self.folder / "calls.db", "least": 1, "most": 1, **run}))
+        return Job(None, Ask(**ask), Run(**self._told(run)))
+
+    def _told(self, run):
+        return {"store": self.folder / "calls.db", "least": 1, "most": 1, **self.run, **run}
 
     def opened(self, job=None):
         source = open_source(str(self.folder / "in.jsonl"))
@@ -164,11 +167,12 @@ class Replied:
         with (self.folder / "in.jsonl").open("rb") as file:
             yield from read(file, Form.JSONL, tally)
 
-    def publish(self, **more):
+    def publish(self, *, keep_input=False, **more):
         tally = Tally()
         made = Made(self.folder / "in.jsonl", Form.JSONL, tally, self.folder / "job.toml", "0" * 64,
                     self.folder / "calls.db", **more)  # fmt: skip
-        return publish(self.records(tally), self.resolver(), self.out, made)
+        with Partial(self.out, keep_input=keep_input) as partial:
+            return publish(self.records(tally), self.resolver(), partial, made)
 
     def rows(self):
         return [json.loads(line) for line in self.out.read_bytes().split(b"\n")[:-1]]

@@ -59,6 +59,14 @@ def test_the_output_is_verified_under_the_contract_and_function_it_was_made_by(b
     assert other.verify("rows.jsonl")[0].what == "job"
 
 
+def test_an_output_is_verified_with_the_repairs_of_its_own_run(batch, provider):
+    provider.script(lambda request: openai_chat(json={"x": "1" if len(request.json()["messages"]) > 1 else 1}))
+    said = {"prompt": "{m}", "model": "m", "contract": Contract(SCHEMA, name="x")}
+    assert batch(**said, repairs=1).run("rows.jsonl", progress="none").published.failures == {}
+    assert batch(**said).verify("rows.jsonl") == []
+    assert [row["error"]["class"] for row in batch(**said).rows()] == ["invalid", "invalid"]
+
+
 def test_onetake_mode_none_seals_it(batch, provider, monkeypatch):
     monkeypatch.setenv("ONETAKE_MODE", "none")
     with pytest.raises(onetake.InteractionNotFound):

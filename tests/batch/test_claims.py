@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -10,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from onetake.batch.claims import Claims, asked_keys, folder_of, making
+from onetake.batch.claims import Claims, asked_keys, folder_of, making, pruning, using
 from onetake.errors import StoreError, UsageError
 
 HOLDER = """
@@ -52,6 +53,14 @@ while waiting:
         reply.write_text("")
     keys.free(name)
 print(asked)
+"""
+USER = """
+import sys
+from pathlib import Path
+from onetake.batch import claims
+with getattr(claims, sys.argv[1])(Path(sys.argv[2])):
+    print("in", flush=True)
+    sys.stdin.read()
 """
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
 
@@ -210,6 +219,44 @@ def test_an_output_of_another_process_is_refused_until_it_is_killed(tmp_path, st
     other.wait()
     with making(output):
         pass
+
+
+def test_runs_share_a_store_and_no_prune_begins_under_one(tmp_path):
+    store = tmp_path / "calls.db"
+    with using(store), using(store), pytest.raises(UsageError, match="a run is under way"), pruning(store):
+        pytest.fail("pruned under a run")
+    with pruning(store), using(tmp_path / "other.db"):
+        with pytest.raises(UsageError, match=r"calls\.db: is being pruned"), using(store):
+            pytest.fail("a run in the middle of a prune")
+        with pytest.raises(UsageError, match="another prune"), pruning(store):
+            pytest.fail("two prunes at once")
+    with using(store):
+        pass
+
+
+@pytest.mark.parametrize(("theirs", "ours"), [("using", pruning), ("pruning", using)])
+def test_a_run_and_a_prune_of_other_processes_count_until_they_are_killed(tmp_path, start, theirs, ours):
+    store = tmp_path / "calls.db"
+    other = start(USER, theirs, store)
+    assert other.stdout.readline() == "in\n"
+    with pytest.raises(UsageError, match=r"under way|being pruned"), ours(store):
+        pytest.fail("both at once")
+    other.kill()
+    other.wait()
+    with ours(store):
+        pass
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES])
+def test_a_store_that_nobody_can_write_beside_is_used_all_the_same(tmp_path, monkeypatch, number):
+    def refuse(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("onetake.batch.claims.hide", refuse)
+    with using(tmp_path / "calls.db"):
+        pass
+    with pytest.raises(StoreError, match="cannot be written"), pruning(tmp_path / "calls.db"):
+        pytest.fail("pruned without a lock")
 
 
 def test_what_cannot_be_locked_is_said(path):

@@ -72,6 +72,21 @@ def test_what_was_read_from_a_prompt_cache_is_cheaper():
     assert spent == Spent(2000, 500, Decimal("0.000525"))
 
 
+def test_the_list_is_asked_once_for_replies_that_count_alike(monkeypatch):
+    asked = []
+    monkeypatch.setattr(prices, "cost_of", lambda entry: asked.append(entry.metrics["input_tokens"]) or 0.5)
+    costs, counted = Costs(LISTED), {"input_tokens": 10, "output_tokens": 3}
+    asked.clear()
+    for text in ("a", "b"):
+        assert costs.of(reply(LISTED, counted, f'{{"id": "{text}", "usage": {{"x": 1}}}}'.encode())).cost == Decimal(
+            "0.5"
+        )
+    assert asked == [10]
+    costs.of(reply(LISTED, counted, b'{"id": "a", "usage": {"x": 2}}'))
+    costs.of(reply(LISTED, {"input_tokens": 11, "output_tokens": 3}, b'{"id": "a", "usage": {"x": 1}}'))
+    assert asked == [10, 10, 11]
+
+
 def test_a_reply_that_counts_nothing_has_no_cost():
     for costs in (Costs(LISTED), Costs(LOCAL, {"input": 1, "output": 1})):
         assert costs.of(reply(LISTED, {})) == Spent()

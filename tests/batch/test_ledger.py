@@ -25,7 +25,7 @@ from collections import deque
 from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
-from onetake.batch.ledger import Ledger, Spent
+from onetake.batch.ledger import Ledger, Spent, State
 window = int(sys.argv[2])
 ledger = Ledger(Path(sys.argv[1]))
 print(ledger.begin_run("job", "input", output_file="killed.jsonl"), flush=True)
@@ -35,7 +35,7 @@ for line in range(1, 10_000):
         done, attempt = flying.popleft()
         ledger.sent(attempt, "ok", status=200, spent=Spent(10, 2, Decimal("0.000003")))
         print("stored", done, flush=True)
-        ledger.done(attempt, stored=True)
+        ledger.done(attempt, State.STORED)
     flying.append((line, ledger.intend(sha256(b"%d" % line).hexdigest(), line)))
     print("sent", line, flush=True)
 """
@@ -99,7 +99,7 @@ def test_an_intent_is_on_disk_when_it_returns(begun, path):
 def test_what_came_is_on_disk_with_the_next_intent(begun, path):
     first = begun.intend(key_of(1), 1)
     begun.sent(first, "ok", status=200, spent=Spent(3, 4, Decimal("0.01")))
-    begun.done(first, stored=True)
+    begun.done(first, State.STORED)
     assert on_disk(path, "SELECT state, class FROM attempt") == [(State.OPEN, None)]
     begun.intend(key_of(2), 2)
     assert on_disk(path, "SELECT line, state, class, status, input, output, cost FROM attempt") == [
@@ -111,7 +111,7 @@ def test_what_came_is_on_disk_with_the_next_intent(begun, path):
 def test_what_came_is_on_disk_after_a_flush_and_at_the_end(begun, path):
     first, second = begun.intend(key_of(1), 1), begun.intend(key_of(2), 2)
     begun.sent(first, "500", status=500)
-    begun.done(first, stored=False)
+    begun.done(first, State.UNSTORED)
     begun.flush()
     assert on_disk(path, "SELECT state FROM attempt ORDER BY id") == [(State.UNSTORED,), (State.OPEN,)]
     begun.sent(second, "timeout")
@@ -125,7 +125,7 @@ def test_what_came_is_on_disk_after_a_flush_and_at_the_end(begun, path):
 
 def test_a_note_that_another_thread_wrote_first_stays(begun):
     attempt = begun.intend(key_of(1), 1)
-    begun.done(attempt, stored=True)
+    begun.done(attempt, State.STORED)
     begun.sent(attempt, "ok", spent=Spent(1, 1))
     begun.flush()
     totals = begun.totals()
@@ -133,15 +133,15 @@ def test_a_note_that_another_thread_wrote_first_stays(begun):
 
 
 def test_attempts_add_up_by_run_and_in_all(begun, path):
-    for line, word, spent, stored in (
-        (1, "ok", Spent(10, 5, Decimal("0.000015")), True),
-        (2, "invalid", Spent(20, 5, Decimal("0.000025")), True),
-        (2, "ok", Spent(7, 1), True),
-        (3, "503", Spent(cost=Decimal(0)), False),
+    for line, word, spent, state in (
+        (1, "ok", Spent(10, 5, Decimal("0.000015")), State.STORED),
+        (2, "invalid", Spent(20, 5, Decimal("0.000025")), State.STORED),
+        (2, "ok", Spent(7, 1), State.STORED),
+        (3, "503", Spent(cost=Decimal(0)), State.UNSTORED),
     ):
         attempt = begun.intend(key_of(line), line)
         begun.sent(attempt, word, spent=spent)
-        begun.done(attempt, stored=stored)
+        begun.done(attempt, state)
     begun.intend(key_of(4), 4)
     classes = {"503": 1, "invalid": 1, "ok": 2}
     whole = Totals(5, 3, 0, 1, classes, input=37, output=11, cost=Decimal("0.00004"), unpriced=1)
@@ -167,11 +167,21 @@ def test_costs_add_up_to_the_last_digit(tmp_path_factory, calls):
     ledger.close()
 
 
+def test_what_was_asked_is_told_with_its_job(ledger):
+    assert list(ledger.asked()) == []
+    for job, lines in (("first", (1, 2)), ("second", (2,))):
+        ledger.begin_run(job, "input")
+        for line in lines:
+            ledger.intend(key_of(line), line)
+        ledger.end_run("", 0)
+    assert list(ledger.asked()) == [("first", key_of(1)), ("first", key_of(2)), ("second", key_of(2))]
+
+
 def test_threads_have_attempts_of_their_own(begun):
     def ask(line):
         attempt = begun.intend(key_of(line), line)
         begun.sent(attempt, f"class-{line % 3}", spent=Spent(line, 1))
-        begun.done(attempt, stored=True)
+        begun.done(attempt, State.STORED)
         return attempt
 
     with ThreadPoolExecutor(16) as pool:
@@ -230,7 +240,7 @@ def test_a_killed_run_is_settled_once_by_what_is_stored(path):
     assert (totals.stored, totals.lost, totals.unsettled) == (len(said["stored"]), lost, 0)
     assert totals.cost == len(said["stored"]) * Decimal("0.000003")
     asked_again = ledger.intend(key_of(lines[-1]), lines[-1])
-    ledger.done(asked_again, stored=True)
+    ledger.done(asked_again, State.STORED)
     ledger.end_run("", 0)
     assert ledger.settle(lambda key: Spent(10, 2)) == Settled(0, 0)
     assert (ledger.totals(1), ledger.totals(2).stored) == (totals, 1)
@@ -240,7 +250,7 @@ def test_a_reply_that_came_to_another_runner_is_not_the_killed_ones(path):
     said = kill_after(path, WINDOW)
     alive = Ledger(path)
     alive.begin_run("job", "input")
-    alive.done(alive.intend(key_of(1), 1), stored=True)
+    alive.done(alive.intend(key_of(1), 1), State.STORED)
     alive.end_run("", 0)
     open_lines = {one.line for one in alive.open_intents()}
     assert 1 in open_lines | said["stored"]
@@ -316,7 +326,7 @@ def test_br_166_a_resume_that_asks_nothing_leaves_the_ledger_as_large(path):
         ledger = Ledger(path)
         ledger.begin_run("j" * 64, "i" * 64, output_file="rows.jsonl")
         for line in lines:
-            ledger.done(ledger.intend(key_of(line), line), stored=True)
+            ledger.done(ledger.intend(key_of(line), line), State.STORED)
         ledger.end_run("", 0)
         ledger.close()
         return path.stat().st_size

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from onetake.batch.costs import Costs
-from onetake.batch.planning import measure, plan
+from onetake.batch.planning import plan
 from onetake.batch.remembering import Told, earlier, remember
 from onetake.batch.running import run
 from onetake.contract import Contract
@@ -104,21 +104,11 @@ def test_limits_say_how_long_it_takes(filling, planned):
     assert planned().seconds is None
 
 
-def test_stored_replies_are_measured(filling):
-    filling.provider.script([openai_chat("one"), openai_chat("two")])
-    filling.write({"m": "a"}, {"m": "b"})
-    fill(filling)
-    batch = filling.opened()
-    found = measure(batch.store)
-    batch.close()
-    assert found.per_byte[0] < found.per_byte[1] < found.per_byte[2]
-    assert found.answered is not None
-    assert found.most is not None
-
-
 def test_reasons_are_bounded(filling, planned, monkeypatch):
     monkeypatch.setattr("onetake.batch.planning._REASONS", 2)
-    monkeypatch.setattr("onetake.batch.planning.Why.__call__", lambda self, record, needed: f"because {record.line}")
+    monkeypatch.setattr(
+        "onetake.batch.planning.Why.__call__", lambda self, record, needed: (f"because {record.line}", None)
+    )
     filling.write(*({"m": str(number)} for number in range(5)))
     assert [(one.reason, one.count) for one in planned().reasons] == [
         ("other reasons", 3), ("because 1", 1), ("because 2", 1),

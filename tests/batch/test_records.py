@@ -47,6 +47,19 @@ def test_br_175_lines_end_at_line_feeds_alone(end, form):
     assert len(found) == (1 if form is Form.CSV else 2)
 
 
+@pytest.mark.parametrize("form", Form)
+def test_a_reading_may_begin_with_any_record_of_another(form):
+    data = {
+        Form.JSONL: b'\xef\xbb\xbf{"a": 1}\r\n\n{"a": "x"}\n7\n{"a": 2}',
+        Form.TEXT: b"\xef\xbb\xbfone\n\n\xff\nfour",
+        Form.CSV: b'\xef\xbb\xbfid,text\n1,"a\nb"\n\n2\n3,x',
+    }[form]
+    whole = list(read(io.BytesIO(data), form))
+    assert len(whole) > 3
+    for at, first in enumerate(whole):
+        assert list(read(io.BytesIO(data), form, first=first)) == whole[at:]
+
+
 def test_text_is_one_field_and_what_is_no_utf8_is_said():
     assert records(b"\xef\xbb\xbfone \xc3\xa4\n  \nab\xff\nlast", Form.TEXT) == [
         (1, 0, {"line": "one \u00e4"}, ""),

@@ -10,7 +10,7 @@ import pytest
 from onetake.batch.job import load_job
 from onetake.batch.opening import Opened
 from onetake.batch.records import Form
-from onetake.batch.remembering import Told, earlier, form_of, last_run, recall, remember
+from onetake.batch.remembering import Told, earlier, form_of, last_run, recall, remember, words_of
 
 JOB = '[ask]\nbase_url = "http://h/v1"\nmodel = "m"\nprompt = "{text}"\n'
 
@@ -73,6 +73,13 @@ def test_earlier_jobs_of_the_same_store_are_known_by_what_they_asked(opened, tmp
     assert (found.ask.prompt, found.schema, found.repairs) == ("{text}", None, 0)
     other = replace(later.job, run=replace(later.job.run, store=tmp_path / "jobs/other.db"))
     assert earlier(Opened(other)) == []
+
+
+def test_the_words_of_a_job_are_known_by_its_digest(opened, tmp_path):
+    batch = opened()
+    remember(batch, told_of(tmp_path))
+    assert words_of(batch.job.run.store, batch.job.digest()) == ("m", "{text}")
+    assert words_of(batch.job.run.store, "0" * 64) == words_of(tmp_path / "none.db", batch.job.digest()) == ("", "")
 
 
 def test_no_credential_is_noted(opened, tmp_path, monkeypatch):

@@ -135,3 +135,41 @@ def test_both_kinds_of_stores_give_the_same_rows(replied, name):
 def test_a_request_that_is_asked_by_code_is_found_too(replied):
     entry = replied.answer(Request("POST", "http://127.0.0.1:9/v1/chat/completions", body=b'{"n": 1}'), GOOD)
     assert replied.replies.find(entry.request).entry == entry
+
+
+def test_records_whose_replies_are_read_together_become_the_same_rows(replied):
+    for message in ("one", "x" * 300_000, "two"):
+        replied.reply(message, json.dumps({"label": message[:9]}))
+    bad = replied.reply("bad", BAD)
+    lost = replied.reply("lost", GOOD)
+    replied.store.replace(lost.key, 0, replied.store.get(lost.key, 0)[:-20])
+    said = ["one", "none", "two", "one", "x" * 300_000, "bad", "lost", *["one"] * 300]
+    replied.write(b"\n", {"text": 1}, *({"message": message} for message in said))
+    one_by_one, together = replied.resolver(), replied.resolver()
+    found = [(record, together.resolve(record)) for record in together.ahead(replied.records())]
+    singly = [(record, one_by_one.resolve(record)) for record in replied.records()]
+    for pair, (record, wanted) in zip(found, singly, strict=True):
+        is_needed = isinstance(wanted, Needed)
+        assert (pair[0], pair[1].request if is_needed else pair[1]) == (record, wanted.request if is_needed else wanted)
+    assert found[7][1].keys == (bad.key,)
+    assert found[8][1].reply.found is Found.UNREADABLE
+    assert len(found) == len(said) + 2
+
+
+def test_what_was_read_ahead_counts_once_and_for_its_own_record(replied):
+    entry = replied.reply("one", GOOD)
+    replied.write({"message": "one"})
+    resolver = replied.resolver()
+    (record,) = resolver.ahead(replied.records())
+    assert isinstance(resolver.resolve(Record(1, 0, {"message": "two"})), Needed)
+    (record,) = resolver.ahead(replied.records())
+    replied.store.delete(entry.key, 0)
+    assert [type(resolver.resolve(record)) for _ in range(2)] == [Row, Needed]
+
+
+def test_a_store_that_gives_one_by_one_reads_nothing_ahead(replied):
+    replied.store = open_store(replied.folder / "calls")
+    replied.reply("one", GOOD)
+    replied.write({"message": "one"})
+    resolver = replied.resolver()
+    assert [resolver.resolve(record).answer for record in resolver.ahead(replied.records())] == [{"label": "a"}]

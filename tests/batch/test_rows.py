@@ -213,7 +213,7 @@ def test_a_damaged_reply_is_named_and_nothing_is_published(replied):
     entry = replied.reply("one", GOOD)
     replied.store.replace(entry.key, 0, replied.store.get(entry.key, 0)[:-20])
     replied.write({"message": "two"}, {"message": "one"})
-    with pytest.raises(StoreError, match=rf"line 2: .*calls\.db#.*{entry.key[:16]}"):
+    with pytest.raises(StoreError, match=rf"line 2: .*calls\.db/.*{entry.key[:16]}"):
         replied.publish()
     assert files_of(replied.folder) == ["in.jsonl"]
 

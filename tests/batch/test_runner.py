@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sqlite3
 import threading
@@ -17,6 +18,7 @@ from onetake.batch.claims import asked_keys
 from onetake.batch.retrying import Fault, Kind
 from onetake.contract import Contract
 from onetake.errors import NotStored, StoreError, UsageError
+from onetake.model import Response
 from onetake.testing.provider import (
     bytes_reply,
     json_reply,
@@ -123,6 +125,7 @@ def test_a_stalled_answer_is_asked_again_and_counts_as_one_attempt(filling, prov
     never.set()
     assert filling.rows() == ["in time"]
     assert totals.classes == {"ok": 1, "timeout": 1}
+    assert (totals.lost, totals.unsettled) == (1, 0)  # it may have been billed
 
 
 def test_a_record_is_given_up_after_its_attempts_and_asked_by_the_next_run(filling, provider):
@@ -394,6 +397,17 @@ def test_any_sender_will_do_and_it_is_closed(filling, provider):
     outcome, totals = filling.fill(sends=sends, max_attempts=3)
     assert (len(sends.asked), sends.closed, provider.count) == (4, True, 0)
     assert (outcome.tally.failed, totals.attempts, totals.cost) == ({"gave-up": 1}, 4, 0)
+
+
+def test_an_answer_with_a_secret_that_cannot_be_taken_out_is_asked_for_once(filling):
+    filling.write({"m": "r"})
+    plain = openai_chat("it is sk-proj-" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z" * 2)
+    headers = (*plain.headers, ("content-encoding", "gzip"))  # as a client leaves it that does not decode
+    sends = Stored([Response(200, headers, gzip.compress(plain.body))])
+    outcome, totals = filling.fill(sends=sends)
+    assert (outcome.tally.failed, totals.classes, totals.stored) == ({"invalid": 1}, {"secret": 1}, 1)
+    filling.fill(sends=sends)
+    assert (len(sends.asked), filling.rows()) == (1, ["invalid"])
 
 
 def test_a_full_disk_ends_the_run_with_what_the_store_says(filling, provider, monkeypatch):

@@ -7,11 +7,15 @@ import json
 import signal
 import subprocess
 import sys
+import threading
+import time
+from contextlib import closing
 
 import pytest
 
 from onetake.batch.claims import making
 from onetake.batch.manifest import load_manifest
+from onetake.batch.opening import Opened, open_source
 from onetake.batch.running import replay, run
 from onetake.errors import InteractionNotFound, StoreError, UsageError
 from onetake.testing.provider import openai_chat, openai_error
@@ -90,6 +94,44 @@ def test_a_run_that_stops_before_its_end_leaves_what_was_published(filling, go):
     filling.provider.script([openai_chat("b")])
     assert go().exit_code == 0
     assert [row["line"] for row in rows(filling)] == [1, 2]
+
+
+def test_the_rows_so_far_may_be_looked_at_while_others_are_asked(filling, go):
+    filling.write({"m": "a"})
+    go()
+    partial, seen = filling.folder / "rows.jsonl.partial", []
+
+    def answer(request):
+        said = request.json()["messages"][0]["content"]
+        if said == "Say c":  # b's row is there in the end, and only then c has an answer
+            until = time.monotonic() + 20
+            while partial.read_bytes().count(b"\n") < 3 and time.monotonic() < until:
+                threading.Event().wait(0.01)
+        seen.append((said, partial.read_bytes()))
+        return openai_chat(said)
+
+    filling.provider.script(answer)
+    filling.write({"m": "a"}, "", {"m": "b"}, {"m": "c"}, {"m": "d"})
+    partial.write_bytes(b'{"line":1,"answer":"old"}\n{"li')
+    assert go(max_failures=1).published.rows == 5
+    whole = (filling.folder / "rows.jsonl").read_bytes()
+    assert [said for said, _ in seen] == ["Say b", "Say c", "Say d"]
+    assert all(whole.startswith(rows) for _, rows in seen)
+    assert seen[1][1].count(b"\n") == 3
+    assert not partial.exists()
+
+
+@pytest.mark.parametrize("form", ["", "csv"])
+def test_records_in_front_of_the_first_missing_reply_are_counted_and_not_looked_up_again(filling, form):
+    names = ["a", "", "b", "c"]
+    for some in (names[:3], names):
+        (filling.folder / "in.csv").write_text("m,n\n" + "".join(f"{name},1\n" for name in some))
+        filling.write(*({"m": name} if name else "" for name in some))
+        source = open_source(str(filling.folder / ("in.csv" if form else "in.jsonl")), limit=len(some))
+        with closing(Opened(filling.job(), source)) as batch:
+            told = run(batch, filling.folder / "rows.jsonl").outcome.tally
+    assert (told.done, told.cached, told.asked) == (4, 3, 1)
+    assert dict(told.failed) == ({} if form else {"bad-line": 1})
 
 
 def test_offline_a_missing_reply_is_a_miss_and_nothing_is_written(filling, go):

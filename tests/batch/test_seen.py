@@ -19,3 +19,11 @@ def test_a_key_is_known_by_its_first_sixteen_digits_as_stores_name_it():
     with closing(Seen("a")) as seen:
         seen.add("a", "ab" * 32)
         assert (seen.has("a", "ab" * 8), seen.has("a", "ab" * 7 + "ac")) == (True, False)
+
+
+def test_a_number_goes_with_a_key_and_the_last_one_counts():
+    with closing(Seen("a")) as seen:
+        assert seen.number("a", "ab" * 32) is None
+        seen.note("a", "ab" * 32, 3)
+        seen.note("a", "ab" * 32, 1)
+        assert (seen.number("a", "ab" * 8), seen.has("a", "ab" * 32)) == (1, True)

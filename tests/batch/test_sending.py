@@ -11,7 +11,7 @@ import pytest
 
 from onetake.batch.job import Ask
 from onetake.batch.retrying import Fault, Kind
-from onetake.batch.sending import NOT_SENT, Sender, credential, is_cut
+from onetake.batch.sending import Sender, credential, is_cut
 from onetake.errors import UsageError
 from onetake.model import Cut, Request, header
 from onetake.testing.provider import openai_chat, openai_error, openai_stream, text_reply
@@ -94,7 +94,7 @@ def test_nobody_listens(provider):
     job, one = ask(provider), request(provider)
     provider.close()
     (came,) = sent(job, one)
-    assert (came.kind, came.label) == (Kind.AGAIN, NOT_SENT)
+    assert (came.kind, came.label) == (Kind.AGAIN, "connection")
 
 
 @pytest.mark.parametrize("reset", [False, True])

@@ -8,13 +8,14 @@ from decimal import Decimal
 
 import pytest
 
+from onetake.batch import storing
 from onetake.batch.costs import costs_of
 from onetake.batch.retrying import Fault, Kind
-from onetake.batch.sending import NOT_SENT
 from onetake.batch.storing import Keeper
 from onetake.decide import Action
 from onetake.model import Cut, Response
 from onetake.steps import Flow, Live
+from onetake.writing import SecretLeftError
 
 SECRET = "sk-proj-" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z" * 2
 
@@ -72,7 +73,7 @@ def test_what_is_an_answer_or_a_refusal_is_stored(filling, keep, came, word, row
 @pytest.mark.parametrize(
     ("came", "word", "cost"),
     [
-        (Fault(Kind.AGAIN, NOT_SENT), NOT_SENT, "0"),
+        (Fault(Kind.AGAIN, "connection"), "connection", "0"),
         (Fault(Kind.AGAIN, "timeout"), "timeout", "0"),
         (Response(500, (), b""), "500", "0"),
         (Response(400, (), b'{"err', cut=Cut.PROVIDER), "cut", "0"),
@@ -86,14 +87,48 @@ def test_what_is_none_is_counted_and_not_stored(filling, keep, came, word, cost)
     assert filling.rows() == ["needed"]
 
 
+@pytest.mark.parametrize(
+    ("came", "lost"),
+    [
+        (Response(200, (), b"<html>please log in</html>"), 0),
+        (Fault(Kind.AGAIN, "timeout"), 1),
+        (Fault(Kind.AGAIN, "cut"), 1),
+        (Response(200, (), b'{"id": "c", "cho', cut=Cut.PROVIDER), 1),
+        (Fault(Kind.AGAIN, "connection"), 0),
+        (Fault(Kind.ACCESS, "address"), 0),
+        (Response(500, (), b""), 0),
+        (said("half", finish="error"), 0),
+    ],
+)
+def test_what_broke_off_before_it_was_counted_may_have_been_billed(keep, came, lost):
+    kept, totals = keep(came)
+    assert (kept.fault is not None, totals.lost, totals.unsettled) == (True, lost, 0)
+
+
 def test_nobody_knows_what_a_call_cost_of_which_a_part_had_left(keep):
     assert keep(Fault(Kind.AGAIN, "timeout"))[0].spent.cost is None
-    assert keep(Fault(Kind.AGAIN, NOT_SENT))[0].spent.cost == 0
+    assert keep(Fault(Kind.AGAIN, "connection"))[0].spent.cost == 0
 
 
-def test_an_answer_with_a_secret_that_cannot_be_taken_out_is_paid_for_and_on_no_disk(filling, keep):
+def test_an_answer_with_a_secret_that_cannot_be_taken_out_is_paid_for_and_a_dead_letter(filling, keep):
     plain = said(f"it is {SECRET}", headers=(("content-encoding", "gzip"),))
     kept, totals = keep(Response(200, plain.headers, gzip.compress(plain.body)))
+    assert kept.fault is None
+    assert (totals.classes, totals.stored, totals.cost) == ({"secret": 1}, 1, Decimal("0.00038"))
+    assert filling.rows() == ["invalid"]
+
+
+def test_an_answer_whose_secret_can_be_taken_out_is_the_records(filling, keep):
+    keep(said(f"it is {SECRET}"))
+    assert filling.rows() == ["it is [openai key 1]"]
+
+
+def test_nothing_is_stored_where_the_request_holds_the_secret(filling, keep, monkeypatch):
+    def refused(*args, **options):
+        raise SecretLeftError([])
+
+    monkeypatch.setattr(storing, "write", refused)
+    kept, totals = keep(said("hi"))
     assert kept.fault.kind is Kind.SECRET
     assert (totals.stored, totals.cost) == (0, Decimal("0.00038"))
     assert filling.rows() == ["needed"]

@@ -25,7 +25,11 @@ def test_an_edit_is_named_with_its_cost(run, batch, provider):
         job.seek(0)
         job.write(text + "[run]\nprices = { input = 1, output = 1 }\n")
     found = json.loads(run(*PLAN, "--json")[1])
-    assert found["reasons"] == [{"reason": "prompt differs by one trailing newline", "count": 2, "example": 1}]
+    (why,) = found["reasons"]
+    assert (why["reason"], why["count"], why["example"]) == ("prompt differs by one trailing newline", 2, 1)
+    command = f"onetake adopt job.toml --from {why['adopt']} --input in.jsonl"
+    assert f"where the new words ask the same, `{command}` takes over what is stored" in run(*PLAN)[1]
+    assert "to adopt  2 entries" in run(*command.split()[1:])[1]
     assert (found["misses"], found["orphans"], found["cost_low"] > 0) == (2, 2, True)
     assert "orphans    2 stored, which no record leads to" in run(*PLAN)[1]
 

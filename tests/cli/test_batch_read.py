@@ -33,7 +33,7 @@ def test_what_is_missing_since_is_said(run, ran):
         file.write(b'{"message": "three"}\n')
     out = run("batch", "status")[1]
     assert "records   4: 1 answered, 2 failed, 1 missing" in out
-    assert out.splitlines()[-1] == "to go on: run it again"
+    assert out.splitlines()[-1] == "to go on: onetake batch run in.jsonl -c job.toml -o rows.jsonl"
 
 
 def test_report_counts_attempts_and_says_the_likely_fix(run, ran):

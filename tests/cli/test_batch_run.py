@@ -124,3 +124,13 @@ def test_on_a_terminal_a_person_is_asked_before_an_edit_is_paid_for(run, batch, 
     assert (confirmed, provider.count) == ([1], asked)
     run(*RUN, "--yes")
     assert (confirmed, provider.count) == ([1], 4)
+
+
+@pytest.mark.parametrize(("out", "what"), [("in.jsonl", "input"), ("job.toml", "job"), ("calls.db", "store")])
+def test_an_output_takes_the_place_of_nothing_that_the_batch_is_made_from(run, batch, provider, out, what):
+    run("batch", "run", "in.jsonl", "-c", "job.toml", "-o", "rows.jsonl", "--progress", "none")
+    before = (batch / out).read_bytes()
+    for more in ([], ["--offline"]):
+        code, _, error = run("batch", "run", "in.jsonl", "-c", "job.toml", "-o", out, "--progress", "none", *more)
+        assert (code, f"{out}: is the {what} of this batch" in error) == (2, True)
+    assert (batch / out).read_bytes() == before

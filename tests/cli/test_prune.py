@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from onetake.cli.prune import _age, _size
+from onetake.cli.prune import _age
 from onetake.errors import UsageError
 from onetake.project_files import digest
 from onetake.stores.naming import parse_name
@@ -188,25 +188,3 @@ def test_ages(word, hours):
 def test_what_is_no_age(word):
     with pytest.raises(UsageError, match="--older-than"):
         _age(word)
-
-
-@pytest.mark.parametrize(
-    ("word", "size"),
-    [
-        ("0", 0),
-        ("17", 17),
-        ("17B", 17),
-        ("200MB", 200_000_000),
-        ("1.5 gb", 1_500_000_000),
-        ("2KiB", 2048),
-        ("1k", 1000),
-    ],
-)
-def test_sizes(word, size):
-    assert _size(word) == size
-
-
-@pytest.mark.parametrize("word", ["", "MB", "-1", "1TB", "1,5GB", "1e3", "inf"])
-def test_what_is_no_size(word):
-    with pytest.raises(UsageError, match="--max-bytes"):
-        _size(word)

@@ -81,15 +81,44 @@ def test_prune_deletes_what_no_batch_leads_to_and_only_when_told(run, batch, mak
     found = said()
     assert [found[name] for name in ("entries", "needed", "young", "foreign", "prunable")] == [4, 1, 2, 1, 0]
     found = said("--older-than", "0")
-    assert (found["prunable"], found["models"], found["deleted"]) == (2, {"m": 2}, False)
-    assert said()["entries"] == 4
-    assert "nothing was deleted: --delete does it" in run("store", "prune", "calls.db", "--older-than", "0")[1]
+    ((prompt,), size) = found["prompts"], found["bytes"]
+    assert (found["prunable"], found["deleted"], size > 0) == (2, False, True)
+    assert (prompt["model"], prompt["replies"], prompt["bytes"]) == ("m", 2, size)
+    assert (said("--older-than", "0", "--prompts", "1")["kept"], said()["entries"]) == (2, 4)
+    shown = run("store", "prune", "calls.db", "--older-than", "0")[1]
+    assert shown.endswith("nothing was deleted: --delete does it\n")
+    assert f"{prompt['job'][:12]}  m      2        {size / 1000:.1f} kB  {prompt['prompt']}\n" in shown
     assert said("--older-than", "0", "--delete")["deleted"] is True
     found = said("--older-than", "0")
     assert [found[name] for name in ("entries", "needed", "foreign", "prunable")] == [2, 1, 1, 0]
     assert run("batch", "verify", "rows.jsonl")[0] == 0
     assert said("--older-than", "0", "--all")["prunable"] == 1
     assert said("--older-than", "0", "--forget", "rows.jsonl")["prunable"] == 1
+
+
+def test_a_size_that_cannot_be_reached_is_an_exit_code_and_nothing_needed_goes(run, batch, provider):
+    ran(run, batch)
+    words = ("store", "prune", "calls.db", "--older-than", "0", "--max-bytes", "1kB", "--delete")
+    code, shown, _ = run(*words)
+    assert (code, "needed   2\n" in shown, "deleted  0 (0 B)\n" in shown) == (4, True, True)
+    assert shown.endswith("kB too much: the rest stays, for the reasons above\n")
+    found = json.loads(run(*words, "--json")[1])
+    assert (found["over"], found["entries"]) == (found["size"] - 1000, 2)
+    assert run("store", "prune", "calls.db", "--max-bytes", "1GB", "--delete")[0] == 0
+
+
+def test_what_the_settings_pin_is_not_pruned(run, batch, project, provider):
+    ran(run, batch, b'{"message": "three"}\n')
+    (batch / "in.jsonl").write_bytes(b"")
+    assert run("batch", "run", "in.jsonl", "-c", "job.toml", "-o", "rows.jsonl", "--progress", "none")[0] == 0
+
+    def counts(pinned):
+        (project / "onetake.toml").write_text(f"pinned = {json.dumps(pinned)}\n")
+        found = json.loads(run("store", "prune", "calls.db", "--older-than", "0", "--json")[1])
+        return found["pinned"], found["prunable"]
+
+    key = next(key for key, _ in open_store(batch / "calls.db").names())
+    assert [counts([]), counts([key[:12]]), counts(["calls.db"])] == [(0, 3), (1, 2), (3, 0)]
 
 
 def test_what_a_batch_of_python_needs_cannot_be_told(run, batch, provider):

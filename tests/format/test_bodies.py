@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from onetake import picking
 from onetake.errors import FormatError
 from onetake.format import bodies
 from onetake.format.bodies import fold_body, stream_ext, unfold_body
@@ -163,3 +164,24 @@ def test_very_long_text_goes_aside(monkeypatch):
 def test_a_malformed_body_is_named(form, why):
     with pytest.raises(FormatError, match=why):
         unfold_body(form, {}.get)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"a":[1,2.5,null,true,{"b":"x\\n\\ud83d"}]}',
+        b'{"a":{"$lines":1},"b":"https:\\/\\/x"}',
+        b'{"n":1.10,"m":-0,"k":1e999}',
+        b'{\n  "a": 0.1\n}',
+        b'{"a":"{\\"b\\":1.10}"}',
+        b'{"a":[' + b",".join([b"1"] * 70) + b"]}",
+        b"[1]",
+    ],
+)
+def test_what_a_body_says_is_known_from_its_form_as_a_reader_reads_it(data):
+    sides = {}
+    form = json.loads(json.dumps(fold_body(data, JSON, sides)))
+    body = unfold_body(form, sides.get)
+    assert body == data
+    said = json.loads(data)
+    assert repr(picking.document(body)) == repr(said if isinstance(said, dict) else {})

@@ -26,6 +26,8 @@ def test_br_132_line_ends_and_a_byte_order_mark_do_no_harm(data):
         (b"\x00" * 200, "torn: "),
         (b"\xff\xfe{\x00", "not UTF-8 at byte 0: save it as UTF-8"),
         (GOOD.replace(b"1", b"NaN"), "NaN is no JSON number"),
+        (GOOD.replace(b"1", b"1e999"), "1e999 is more than a number here can be"),
+        (b'{"a": [{"b": -1E400}]}', "-1E400 is more than a number here can be"),
         (GOOD.replace(b"1,", b"1"), "not strict JSON: .*line 3"),
         (b"[1]", "must be one JSON object"),
         (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "too deep"),

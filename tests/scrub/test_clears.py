@@ -27,8 +27,14 @@ def cleared(request=None, response=None, rest='{"": []}', rules=ScrubRules()):  
     return said
 
 
+def streamed(*said):
+    events = [b"data: " + json.dumps({"choices": [{"index": 0, "delta": {"content": one}}]}).encode() for one in said]
+    return Response(200, (("content-type", "text/event-stream"),), b"\n\n".join([*events, b"data: [DONE]", b""]))
+
+
 def test_an_ordinary_interaction_is_cleared():
     assert cleared()
+    assert cleared(response=streamed("Hel", "lo", " and ", KEY[:12], " good bye"))
     assert cleared(response=Response(200, JSON, b""), request=Request("POST", f"{URL}?api-version=2026", JSON, BODY))
 
 
@@ -47,7 +53,9 @@ def test_an_ordinary_interaction_is_cleared():
             )
         },
         {"response": Response(200, (*JSON, ("set-cookie", "a=hunter2hunter2")), BODY)},
-        {"response": Response(200, (("content-type", "text/event-stream"),), b"data: {}\n\n")},
+        {"response": streamed("Hello ", KEY[:20], KEY[20:])},
+        {"response": streamed("Hello ", KEY)},
+        {"response": Response(200, (("content-type", "text/event-stream"),), b'data: {"api_key": "hunter2"}\n\n')},
         {"response": Response(200, JSON, json.dumps([KEY[:20], KEY[20:]]).encode())},
         {"rest": json.dumps({"": {"test": KEY}})},
         {"rest": '{"": {"access_token": "hunter2"}}'},

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
+from onetake.scrub import finder as finder_module
 from onetake.scrub.finder import Finder, Hit, json_view, merged
 
 KEY = "sk-" + "proj-Ab1Cd2Ef3Gh4Ij5Kl6Mn7Op8"
@@ -122,3 +123,27 @@ def test_suspects_is_certain_when_it_says_no():
     words = json.dumps({"messages": [{"content": "nothing but words, and an id: call_0123456789abcdef"}]})
     assert not Finder().suspects(words)
     assert Finder().suspects(words.replace("words", KEY))
+
+
+def test_a_word_that_was_harmless_is_looked_at_again_with_what_makes_it_one():
+    finder = Finder()
+    word = KEY.removeprefix("sk-proj-")
+    assert not finder.suspects(f"a {word} b") and not finder.suspects(f"a {word} b")
+    assert finder.suspects(f"Bearer {word}") and finder.suspects(f"sk-proj-{word}") and finder.suspects(f"?sig={word}")
+    assert not finder.suspects(f"a {word} b") and Finder([word]).suspects(f"a {word} b")
+
+
+def test_a_word_that_was_suspected_is_suspected_again():
+    finder = Finder()
+    assert [finder.suspects(f"{said} and_some_more_long_words") for said in ("hello", KEY, "hello", KEY)] == [
+        *(False, True),
+        *(False, True),
+    ]
+
+
+def test_words_are_kept_in_mind_up_to_a_number(monkeypatch):
+    monkeypatch.setattr(finder_module, "_MOST_WORDS", 2)
+    finder = Finder()
+    words = [f"a_long_and_harmless_word_{number}" for number in range(5)]
+    assert not any(map(finder.suspects, words)) and len(finder._harmless) == 2
+    assert not any(map(finder.suspects, words)) and finder.suspects(KEY)

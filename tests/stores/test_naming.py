@@ -205,9 +205,7 @@ def test_a_decoration_is_read_in_a_name_where_we_would_give_it(name, words):
     assert label_in(name) == words
 
 
-@pytest.mark.parametrize(
-    "place", ["cassettes/a/chat-m-{}.json", "calls.db#chat-m-{}.json", "a#b/calls.db#chat-m-{}-2.json"]
-)
+@pytest.mark.parametrize("place", ["cassettes/a/chat-m-{}.json", "calls.db/chat-m-{}.json", "a/b.db/chat-m-{}-2.json"])
 def test_a_decoration_is_read_in_a_place(place):
     assert label_at(place.format("0123456789abcdef")) == "chat-m"
-    assert label_at("calls.db#0123456789abcdef.json") == ""
+    assert label_at("calls.db/0123456789abcdef.json") == ""

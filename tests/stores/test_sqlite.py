@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from hashlib import sha256
 
 import pytest
@@ -41,6 +42,28 @@ def test_nothing_is_made_before_the_first_entry(path):
     assert (store.get(KEY, 0), list(store.names()), store.side_names(), store.delete(KEY, 0)) == (None, [], [], False)
     assert store.ordinals(KEY) == set()
     assert not path.exists()
+
+
+def test_first_entries_are_read_together(path):
+    store = SqliteStore(path)
+    keys = [sha256(bytes([number])).hexdigest() for number in range(5)]
+    for number, data in enumerate((b"one", b"two", os.urandom(70_000), b"four")):
+        store.add(keys[number], 0, data)
+    store.add(keys[0], 1, b"second")
+    store.add(keys[4], 1, b"second")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE entry SET body = x'00' WHERE key = ?", (_number(keys[3]),))
+    assert store.get_all(keys) == {keys[0]: b"one", keys[1]: b"two"}, "none that is large, damaged or a later one"
+    assert store.get_all(["0" * 64]) == {}
+    store.close()
+
+
+def test_entries_that_are_large_together_are_left_to_be_read_alone(path):
+    store = SqliteStore(path)
+    keys = [sha256(bytes([number])).hexdigest() for number in range(30)]
+    store.add_all((key, 0, b"a" * (1 << 20), "") for key in keys)
+    assert 8 <= len(store.get_all(keys)) <= 10
+    store.close()
 
 
 def test_a_closed_store_is_one_file_and_opens_again(path):
@@ -166,3 +189,14 @@ def test_network_file_systems_are_told_by_the_nearest_mount(tmp_path, kind, said
     assert network_kind(tmp_path / "x.db", mounts) == ""
     assert network_kind(tmp_path.__class__("/data/team one/calls.db"), mounts) == said
     assert network_kind(tmp_path / "x.db", tmp_path / "missing") == ""
+
+
+def test_an_entry_is_exchanged_only_where_nobody_changed_it_meanwhile(path):
+    store = SqliteStore(path)
+    store.add(KEY, 0, b"as it was", "chat-m")
+    assert not store.exchange(KEY, 0, b"as somebody else read it", b"lost")
+    assert store.exchange(KEY, 0, b"as it was", b"new")
+    assert not store.exchange(KEY, 1, b"as it was", b"lost")
+    assert (store.get(KEY, 0), store.get(KEY, 1)) == (b"new", None)
+    assert store.file_names() == [f"chat-m-{KEY[:16]}.json"], "its decoration stays"
+    store.close()

@@ -13,7 +13,7 @@ import pytest
 
 from onetake.scrub.scanning import scan
 from onetake.upkeep import cassette_checks, examining
-from onetake.upkeep.limits import TookTooLongError, at_most
+from onetake.upkeep.limits import TookTooLongError, at_most, limiting
 from onetake.upkeep.statuses import status
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs a timer that sends signals")
@@ -43,6 +43,30 @@ def test_what_takes_too_long_is_given_up_and_the_timer_is_gone(no_timer):
             pass
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
     assert signal.getsignal(signal.SIGALRM) is before
+
+
+@posix
+def test_many_limits_share_one_handler_which_is_gone_behind_them(no_timer):
+    before = signal.getsignal(signal.SIGALRM)
+    with limiting():
+        shared = signal.getsignal(signal.SIGALRM)
+        for seconds in (0.01, 0.02):
+            with pytest.raises(TookTooLongError, match=f"more than {seconds} seconds"), at_most(seconds):
+                while True:
+                    pass
+            assert signal.getsignal(signal.SIGALRM) is shared is not before
+        with limiting():
+            pass
+        assert signal.getsignal(signal.SIGALRM) is shared
+    assert signal.getsignal(signal.SIGALRM) is before
+
+
+@posix
+def test_a_handler_is_not_shared_beside_a_timer_of_somebody_else(no_timer):
+    before = signal.getsignal(signal.SIGALRM)
+    signal.setitimer(signal.ITIMER_REAL, 1000)
+    with limiting():
+        assert signal.getsignal(signal.SIGALRM) is before
 
 
 @posix

@@ -12,7 +12,8 @@ import pytest
 from onetake.errors import StoreError, UsageError
 from onetake.stores.directory import DirectoryStore
 from onetake.stores.sqlite import SqliteStore
-from onetake.upkeep.packing import faults, pack, stats, unpack
+from onetake.upkeep import packing
+from onetake.upkeep.packing import faults, pack, size_of, stats, too_many, unpack
 
 
 @pytest.fixture
@@ -87,7 +88,7 @@ def test_a_damaged_entry_is_named_and_stops_its_copy(cassette_folder, tmp_path):
     connection.close()
     store = SqliteStore(tmp_path / "x.db")
     found = list(faults(tmp_path / "x.db"))
-    assert [fault.place.startswith(f"{store.place}#{label}-") for fault in found] == [True, False, False]
+    assert [fault.place.startswith(f"{store.place}/{label}-") for fault in found] == [True, False, False]
     assert all("damaged" in fault.why for fault in found)
     with pytest.raises(StoreError, match="damaged"):
         unpack(tmp_path / "x.db", tmp_path / "y")
@@ -123,3 +124,18 @@ def test_both_kinds_count_the_same(cassette_folder, tmp_path):
         assert found.oldest <= found.newest
     assert (one.kind, other.kind) == ("folder", "file")
     assert (one.content, one.models) == (other.content, other.models)
+
+
+def test_a_folder_of_too_many_entries_is_told_and_a_file_never(cassette_folder, tmp_path, monkeypatch):
+    pack(cassette_folder, tmp_path / "x.db")
+    file, folder = SqliteStore(tmp_path / "x.db"), DirectoryStore(cassette_folder)
+    assert (packing._MANY, too_many(cassette_folder, folder)) == (10_000, 0)
+    monkeypatch.setattr(packing, "_MANY", 5)
+    assert (too_many(cassette_folder, folder), too_many(tmp_path / "x.db", file)) == (6, 0)
+    file.close()
+
+
+def test_a_store_takes_what_its_files_take(cassette_folder, tmp_path):
+    pack(cassette_folder, tmp_path / "x.db")
+    assert size_of(tmp_path / "x.db") == (tmp_path / "x.db").stat().st_size
+    assert size_of(cassette_folder) == sum(len(data) for data in tree(cassette_folder).values())

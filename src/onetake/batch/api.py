@@ -122,10 +122,15 @@ class Batch:
             return running.run(batch, Path(output), keep_input=keep_input, shows=shows)
 
     def verify(self, output: str | Path) -> list[verifying.Difference]:
-        """Make the rows of an output again from the store; returns what differs, nothing where nothing does."""
+        """Make the rows of an output again from the store; returns what differs, nothing where nothing does.
+
+        How often bad answers were asked again is taken from the manifest, whatever this batch would do.
+        """
         out, tally = Path(output), Tally()
-        with closing(self._opened()) as batch:
-            records, manifest = batch.records(tally), load_manifest(out)
+        manifest = load_manifest(out)
+        run = replace(self._job.run, repairs=manifest.repairs)
+        with closing(self._opened(replace(self._job, run=run))) as batch:
+            records = batch.records(tally)
             return verifying.verify(records, tally, batch.resolver, out, manifest, batch.job.digest())
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -134,11 +139,11 @@ class Batch:
             for record, row in rows_of(batch.records(), batch.resolver):
                 yield json.loads(encode(record, row))
 
-    def _opened(self) -> Opened:
+    def _opened(self, job: jobs.Job | None = None) -> Opened:
         from onetake.batch.calling import CallingResolver
 
         source = open_source(self._input, self._form, self._limit)
-        batch = Opened(self._job, source, build=self._build, contract=self._contract)
+        batch = Opened(job or self._job, source, build=self._build, contract=self._contract)
         if self._call is not None:
             batch.resolver = CallingResolver(self._call, batch)
         return batch

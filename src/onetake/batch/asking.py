@@ -54,6 +54,11 @@ class Template:
             plain = ""
         self._end = plain + text[start:]
 
+    @property
+    def fields(self) -> frozenset[str]:
+        """The fields that it has places for, as they are written: `user.name`."""
+        return frozenset(".".join(path) for _, path in self._pieces)
+
     def fill(self, data: Mapping[str, Any]) -> str:
         """Return the text with a record's values: texts as they are, all else as JSON.
 
@@ -104,6 +109,11 @@ class Asking:
     def is_template(self) -> bool:
         """Whether all requests are one but for what `texts` gives."""
         return self._build is None
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """The fields of a record that its texts name."""
+        return self._prompt.fields | self._system.fields
 
     @property
     def has_system(self) -> bool:

@@ -18,7 +18,7 @@ class State(IntEnum):
     UNSTORED = 3
     """It ended with nothing to store."""
     LOST = 4
-    """Its run was killed: it may have been billed, and no reply of it is stored."""
+    """It may have been billed, and no reply of it is stored: its run was killed, or no whole answer came in time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Totals:
     Args:
         attempts: How many there were.
         stored: Of these, those whose reply was stored.
-        lost: Those of killed runs that may have been billed and left no reply.
+        lost: Those that may have been billed and left no reply: of killed runs, timed out, or broken off.
         unsettled: Those of which it is not known yet: in flight, or of a killed run that was not settled.
         classes: How many came to what, by class.
         input: Tokens of requests.

@@ -8,7 +8,7 @@ batch's, whatever the SDK does, and a function that asks several times in a row 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -52,6 +52,10 @@ class CallingResolver(Resolver):
             raise UsageError("call: an async function cannot be called; ask with the SDK's client that blocks")
         self._call = call
         self._engine = _Stored(batch.replies, replace(batch.policy, mode=Mode.NONE))
+
+    def ahead(self, records: Iterable[Record]) -> Iterator[Record]:
+        """Return the same records: what a function asks is not known before it is called."""
+        yield from records
 
     def resolve(self, record: Record) -> Row | Needed:
         """Return the row of a record, or what must be asked before there can be one.

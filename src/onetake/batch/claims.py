@@ -10,7 +10,7 @@ import errno
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from hashlib import sha256
 from pathlib import Path
 
@@ -20,6 +20,9 @@ from onetake.errors import StoreError, UsageError
 
 _FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _BUSY = frozenset({errno.EACCES, errno.EAGAIN})
+_READ_ONLY = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+_USERS = 256
+"""Runs that may use one store at once."""
 # POSIX has 63 bits for a place in a file, the C library of Windows 31.
 _PLACES = 1 << (31 if sys.platform == "win32" else 62)
 
@@ -147,6 +150,58 @@ def asked_keys(store: Path) -> Claims:
     """
     real = store.resolve()
     return Claims(_hidden(real) / f"{real.name}.lock")
+
+
+@contextmanager
+def using(store: Path) -> Iterator[None]:
+    """Keep what is stored from being pruned inside the block, which starts from what is stored.
+
+    Args:
+        store: A file or a folder. Where nothing can be written beside it, nobody prunes it either.
+
+    Raises:
+        UsageError: It is being pruned.
+        StoreError: It cannot be locked.
+    """
+    with ExitStack() as held:
+        try:
+            claims = asked_keys(store)
+            is_ours = any(_took(held, claims, name) for name in _users())
+        except StoreError as error:
+            is_ours = getattr(error.__cause__, "errno", None) in _READ_ONLY
+            if not is_ours:
+                raise
+        if not is_ours:
+            raise UsageError(f"{store}: is being pruned; run it again when that has ended")
+        yield
+
+
+@contextmanager
+def pruning(store: Path) -> Iterator[None]:
+    """Keep runs from using a store inside the block: none is under way, and none begins.
+
+    Raises:
+        UsageError: A run is under way, or another prune.
+        StoreError: The store cannot be locked.
+    """
+    with ExitStack() as held:
+        claims = asked_keys(store)
+        if not all(_took(held, claims, name) for name in _users()):
+            raise UsageError(f"{store}: a run is under way, or another prune; prune when it has ended")
+        yield
+
+
+def _users() -> Iterator[str]:
+    """Give the names of which a run holds any one, and a prune all: so neither begins in the other's middle."""
+    return (f"user {number}" for number in range(_USERS))
+
+
+def _took(held: ExitStack, claims: Claims, name: str) -> bool:
+    """Take a name for as long as *held* lasts."""
+    if claims.take(name):
+        held.callback(claims.free, name)
+        return True
+    return False
 
 
 @contextmanager

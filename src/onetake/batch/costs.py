@@ -11,6 +11,8 @@ from onetake.batch.job import Ask, Job
 from onetake.errors import UsageError
 from onetake.model import Entry, KeySpec, Request, Response
 
+_MOST = 1000
+"""Prices that are remembered."""
 _MILLION = Decimal(1_000_000)
 _DIALECTS = {"openai": "openai-chat/1", "anthropic": "anthropic-messages/1"}
 
@@ -26,6 +28,7 @@ class Costs:
     def __init__(self, ask: Ask, own: Mapping[str, float] | None = None) -> None:
         self._ask = ask
         self._own = None if own is None else {name: Decimal(str(price)) / _MILLION for name, price in own.items()}
+        self._listed: dict[object, Decimal | None] = {}
         self.is_known = self.of_tokens(1000, 1000) is not None
         """Whether there is a price; without one calls are counted, and their cost is not known."""
 
@@ -42,7 +45,13 @@ class Costs:
         asked, answered = (entry.metrics.get(name) for name in ("input_tokens", "output_tokens"))
         if self._own is not None or (asked is None and answered is None):
             return Spent(asked, answered, self.of_tokens(asked, answered))
-        return Spent(asked, answered, _exact(prices.cost_of(entry)))
+        # The answers of a batch are much alike, and to look a price up takes longer than to store an entry.
+        same = prices.depends_on(entry)
+        if same not in self._listed:
+            if len(self._listed) >= _MOST:
+                self._listed.clear()
+            self._listed[same] = _exact(prices.cost_of(entry))
+        return Spent(asked, answered, self._listed[same])
 
     def of_tokens(self, asked: int | None, answered: int | None) -> Decimal | None:
         """Return what tokens cost in US dollars; None where no price is known, or nothing was counted.

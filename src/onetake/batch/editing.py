@@ -22,17 +22,48 @@ def edit(before: Asked, now: Ask, schema: Mapping[str, Any] | None = None) -> st
         now: What is asked.
         schema: The schema that is sent now; None for none.
     """
-    old = before.ask
-    said = [
+    said = [*_fields(before.ask, now), *_texts(before.ask, now), *_rest(before, now, schema)]
+    return "; ".join(said) or "the job was edited"
+
+
+def edit_of_text(before: Asked, now: Ask) -> str:
+    """Say in one line how the words of a job were edited: its prompt, and what the system says.
+
+    Args:
+        before: What was asked.
+        now: What is asked.
+
+    Returns:
+        Empty where they are the same.
+    """
+    return "; ".join(_texts(before.ask, now))
+
+
+def edit_besides(before: Asked, now: Ask, schema: Mapping[str, Any] | None = None) -> str:
+    """Say in one line what of a job is another than it was, besides its words; empty where nothing is.
+
+    Args:
+        before: What was asked.
+        now: What is asked.
+        schema: The schema that is sent now; None for none.
+    """
+    return "; ".join([*_fields(before.ask, now), *_rest(before, now, schema)])
+
+
+def _fields(old: Ask, now: Ask) -> list[str]:
+    return [
         f"{name} was {_short(getattr(old, name))}, is {_short(getattr(now, name))}"
         for name in _FIELDS
         if getattr(old, name) != getattr(now, name)
     ]
-    said += [_text(name, getattr(old, name), getattr(now, name)) for name in _TEXTS]
-    said += _params(old.params, now.params)
-    if before.schema != schema:
-        said.append("another schema is sent")
-    return "; ".join(filter(None, said)) or "the job was edited"
+
+
+def _texts(old: Ask, now: Ask) -> list[str]:
+    return list(filter(None, (_text(name, getattr(old, name), getattr(now, name)) for name in _TEXTS)))
+
+
+def _rest(before: Asked, now: Ask, schema: Mapping[str, Any] | None) -> list[str]:
+    return _params(before.ask.params, now.params) + ["another schema is sent"] * (before.schema != schema)
 
 
 def _text(name: str, old: str, new: str) -> str:

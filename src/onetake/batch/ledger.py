@@ -138,14 +138,14 @@ class Ledger:
         sql = "UPDATE attempt SET state = max(state, ?), class = ?, status = ?, input = ?, output = ?, cost = ?"
         self._note(f"{sql} WHERE id = ?", State.ANSWERED, word, status, *_spent(spent), attempt)
 
-    def done(self, attempt: int, *, stored: bool) -> None:
+    def done(self, attempt: int, state: State) -> None:
         """Note that an attempt is over. Does not touch the disk.
 
         Args:
             attempt: Its number.
-            stored: Whether its reply is in the store, where it stays.
+            state: How it ended: `STORED`, `UNSTORED` or `LOST`.
         """
-        self._note("UPDATE attempt SET state = ? WHERE id = ?", State.STORED if stored else State.UNSTORED, attempt)
+        self._note("UPDATE attempt SET state = ? WHERE id = ?", state, attempt)
 
     def flush(self) -> None:
         """Write down what was noted.
@@ -214,11 +214,11 @@ class Ledger:
         )
         return [Run(*row) for row in self._read(sql)]
 
-    def asked(self) -> Iterator[str]:
-        """Return the keys that runs have asked, 64 hex digits each, some of them several times; a part at a time."""
-        last = 0
-        while rows := self._read("SELECT id, key FROM attempt WHERE id > ? ORDER BY id LIMIT 1000", last):
-            yield from (key.hex() for _, key in rows)
+    def asked(self) -> Iterator[tuple[str, str]]:
+        """Return what runs have asked, a part at a time: the job's digest and a key, some of them several times."""
+        last, of_run = 0, {run.id: run.job_digest for run in self.runs()}
+        while rows := self._read("SELECT id, run, key FROM attempt WHERE id > ? ORDER BY id LIMIT 1000", last):
+            yield from ((of_run.get(run, ""), key.hex()) for _, run, key in rows)
             last = rows[-1][0]
 
     def is_under_way(self, run: Run) -> bool:

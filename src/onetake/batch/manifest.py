@@ -51,6 +51,7 @@ class Manifest:
         limit: How many records were to be read at most; None for all.
         job_path: From the output's folder; empty for a job that Python code made.
         job: 64 hex digits: `Job.digest`.
+        repairs: What the run went by: its command line may have said another number than the job's file.
         store: Where the replies are, from the output's folder.
         keep_input: Whether rows hold their records.
         keys: 64 hex digits: SHA-256 of the keys of all replies, a line each, in the order of the rows.
@@ -65,6 +66,7 @@ class Manifest:
     limit: int | None
     job_path: str
     job: str
+    repairs: int
     store: str
     keep_input: bool
     keys: str
@@ -77,7 +79,7 @@ class Manifest:
             "rows": self.rows,
             "failures": dict(sorted(self.failures.items())),
             "input": {"path": self.input_path, "form": str(self.form), "limit": self.limit, **asdict(self.input)},
-            "job": {"path": self.job_path, "sha256": self.job},
+            "job": {"path": self.job_path, "sha256": self.job, "repairs": self.repairs},
             "store": self.store,
             "keep_input": self.keep_input,
             "keys": self.keys,
@@ -142,6 +144,7 @@ def _manifest(found: Any) -> Manifest:
         limit=source["limit"],
         job_path=job["path"],
         job=job["sha256"],
+        repairs=job["repairs"],
         store=said["store"],
         keep_input=said["keep_input"],
         keys=said["keys"],
@@ -180,7 +183,7 @@ _READERS: dict[str, values.Reader] = {
         sha256=_digest,
         bytes=values.whole(0),
     ),
-    "job": _object(path=values.any_text, sha256=_digest),
+    "job": _object(path=values.any_text, sha256=_digest, repairs=values.whole(0)),
     "store": values.text,
     "keep_input": flag,
     "keys": _digest,

@@ -51,18 +51,20 @@ class Source:
     form: Form
     limit: int | None = None
 
-    def records(self, tally: Tally | None = None) -> Iterator[Record]:
-        """Read the records from the start.
+    def records(self, tally: Tally | None = None, first: Record | None = None) -> Iterator[Record]:
+        """Read the records.
 
         Args:
             tally: Is told what was read.
+            first: The record to begin with, of an earlier reading; the first one where left out.
 
         Raises:
             UsageError: It cannot be read, or a CSV has no header.
         """
         try:
             with self.path.open("rb") as file:
-                yield from islice(read(file, self.form, tally), self.limit)
+                limit = self.limit if self.limit is None or first is None else self.limit - first.line + 1
+                yield from islice(read(file, self.form, tally, first), limit)
         except OSError as error:
             raise UsageError(f"{self.name}: cannot be read: {error.strerror or error}") from None
 
@@ -137,13 +139,26 @@ class Opened:
         """Where the batches on the store keep their books."""
         return folder_of(self.job.run.store.resolve())
 
-    def records(self, tally: Tally | None = None) -> Iterator[Record]:
-        """Read the records of the input from the start; *tally* is told what was read."""
-        return iter(()) if self.source is None else self.source.records(tally)
+    def records(self, tally: Tally | None = None, first: Record | None = None) -> Iterator[Record]:
+        """Read the records of the input, as `Source.records` does."""
+        return iter(()) if self.source is None else self.source.records(tally, first)
 
     def resolver_for(self, asking: Asking, repairs: int) -> Resolver:
         """Return what resolves the records as another job would, on the same store and under the same contract."""
         return Resolver(asking, self.replies, repairs=repairs, parses=self.contract is not None)
+
+    def check_spared(self, out: Path) -> None:
+        """See that an output takes the place of nothing that the batch is made from.
+
+        Raises:
+            UsageError: It is the input, the job, its schema or the store.
+        """
+        source = self.source.path if self.source else None
+        read = {"input": source, "job": self.job.path, "schema": self.job.ask.schema, "store": self.job.run.store}
+        for what, path in read.items():
+            with suppress(FileNotFoundError):
+                if path is not None and out.samefile(path):
+                    raise UsageError(f"{out}: is the {what} of this batch: name another file for the output")
 
     def ledger(self) -> Ledger:
         """Open the ledger of intents of the store; its file is made by the first run."""

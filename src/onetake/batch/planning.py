@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, replace
 from typing import Any
 
+from onetake.batch.adopting import refusal
 from onetake.batch.asking import Asking
 from onetake.batch.costs import Costs
 from onetake.batch.editing import edit
 from onetake.batch.job import Job
+from onetake.batch.measuring import SPREAD, Measured, measure
 from onetake.batch.opening import Opened
 from onetake.batch.records import Record
 from onetake.batch.remembering import Asked
 from onetake.batch.resolving import Failure, Needed, Resolver, Row
 from onetake.batch.seen import Seen
-from onetake.cassette import Cassette
-from onetake.model import Entry
 from onetake.printable import one_line
 from onetake.stores import Store
 
@@ -28,11 +27,7 @@ OTHER = "other reasons"
 
 _REASONS = 50
 """Reasons that are told apart: those that a damaged store gives are all different."""
-_SAMPLE = 200
-"""Stored replies by which tokens and time are estimated."""
-_USUAL = (1 / 5, 1 / 4, 1 / 2)
-"""Tokens in a byte of a request where nothing is stored to measure by: few, expected, many."""
-_SPREAD = 0.1
+_DIGITS = 12
 _AROUND = 60
 """Tokens that a repair says besides the bad reply."""
 
@@ -45,11 +40,14 @@ class Reason:
         reason: In words.
         count: How many records.
         example: The line of the first of them.
+        adopt: Digits of the earlier job from which `onetake adopt --from` takes the answers over; None where it would
+            not.
     """
 
     reason: str
     count: int
     example: int
+    adopt: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,23 +90,6 @@ class Plan:
     seconds: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """What stored replies took.
-
-    Args:
-        per_byte: Tokens in a byte of a request: few, expected, many.
-        answered: Tokens of an answer, on average; None where none is known.
-        most: The most of them.
-        seconds: Of a call, on average; None where none is known.
-    """
-
-    per_byte: tuple[float, float, float]
-    answered: float | None
-    most: int | None
-    seconds: float | None
-
-
 def plan(batch: Opened, costs: Costs, earlier: Iterable[Asked] = ()) -> Plan:
     """Say what a run would do. Asks nobody.
 
@@ -128,28 +109,6 @@ def plan(batch: Opened, costs: Costs, earlier: Iterable[Asked] = ()) -> Plan:
         return _planned(count, orphans, batch.job, measure(batch.store), costs)
 
 
-def measure(store: Store) -> Measured:
-    """Measure a sample of what is stored."""
-    asked = counted = 0
-    lengths: list[int] = []
-    timed: list[float] = []
-    for entry in _sample(store):
-        metrics = entry.metrics
-        if isinstance(metrics.get("input_tokens"), int):
-            asked, counted = asked + len(entry.request.body), counted + metrics["input_tokens"]
-        if isinstance(metrics.get("output_tokens"), int):
-            lengths.append(metrics["output_tokens"])
-        if isinstance(metrics.get("latency_ms"), int | float):
-            timed.append(metrics["latency_ms"] / 1000)
-    rate = counted / asked if asked and counted else None
-    return Measured(
-        per_byte=(rate * (1 - _SPREAD), rate, rate * (1 + _SPREAD)) if rate else _USUAL,
-        answered=sum(lengths) / len(lengths) if lengths else None,
-        most=max(lengths, default=None),
-        seconds=sum(timed) / len(timed) if timed else None,
-    )
-
-
 class Why:
     """Says why a record has no reply: by what is stored for it, else by what earlier jobs asked about it.
 
@@ -159,22 +118,25 @@ class Why:
     """
 
     def __init__(self, batch: Opened, earlier: Iterable[Asked]) -> None:
-        self._before: list[tuple[str, Resolver]] = []
+        self._before: list[tuple[str, str | None, Resolver]] = []
         for asked in earlier:
             made = Asking(asked.ask, asked.schema, asked.name)
             said = edit(asked, batch.job.ask, batch.asking.schema)
-            self._before.append((said, batch.resolver_for(made, asked.repairs)))
+            digits = None if refusal(batch, asked) else asked.digest[:_DIGITS]
+            self._before.append((said, digits, batch.resolver_for(made, asked.repairs)))
 
-    def __call__(self, record: Record, needed: Needed) -> str:
-        """Return the reason, in one line."""
+    def __call__(self, record: Record, needed: Needed) -> tuple[str, str | None]:
+        """Return the reason, in one line, and from which job answers may be adopted, as `Reason` has it."""
         if needed.reply.why:
-            return one_line(needed.reply.why.partition("\n")[0], 300)
+            return one_line(needed.reply.why.partition("\n")[0], 300), None
         if needed.repairs:
-            return REPAIR
-        for said, resolver in self._before:
-            if resolver.resolve(record).keys:
-                return said
-        return NEW
+            return REPAIR, None
+        for said, digits, resolver in self._before:
+            found = resolver.resolve(record)
+            if found.keys:
+                is_good = isinstance(found, Row) and found.failure is None and len(found.keys) == 1
+                return said, digits if is_good else None
+        return NEW, None
 
 
 class _Count:
@@ -225,18 +187,18 @@ class _Count:
         if self._seen.add("reached", asked):
             self.calls += 1
             self.bytes += len(needed.request.body)
-        reason = self._why(record, needed)
+        reason, adopt = self._why(record, needed)
         if reason not in self._reasons and len(self._reasons) >= _REASONS:
             reason = OTHER
-        known = self._reasons.get(reason, Reason(reason, 0, record.line))
-        self._reasons[reason] = Reason(reason, known.count + 1, known.example)
+        known = self._reasons.get(reason, Reason(reason, 0, record.line, adopt))
+        self._reasons[reason] = replace(known, count=known.count + 1, adopt=known.adopt or adopt)
 
 
 def _planned(count: _Count, orphans: int, job: Job, measured: Measured, costs: Costs) -> Plan:
     most = _longest(job.ask.params, measured)
     low, expected, high = (count.bytes * rate for rate in measured.per_byte)
     answered = count.calls * (measured.answered if measured.answered is not None else most or 0)
-    shortest = count.calls * (measured.answered * (1 - _SPREAD) if measured.answered is not None else 1)
+    shortest = count.calls * (measured.answered * (1 - SPREAD) if measured.answered is not None else 1)
     tokens = round(expected + answered)
     return Plan(
         records=count.records,
@@ -284,9 +246,3 @@ def _longest(params: Mapping[str, Any], measured: Measured) -> int | None:
     """Return the most tokens of one answer: what the job allows, else the longest that is stored."""
     said = [params.get(name) for name in ("max_tokens", "max_completion_tokens")]
     return next((one for one in said if isinstance(one, int)), measured.most)
-
-
-def _sample(store: Store) -> Iterator[Entry]:
-    cassette = Cassette(store)
-    found = (cassette.load(*slot) for slot in islice(store.names(), _SAMPLE))
-    return (entry for entry in found if isinstance(entry, Entry))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
+from itertools import dropwhile
 from pathlib import Path
 from typing import IO, Any
 
@@ -40,6 +41,9 @@ class Record:
     why: str = ""
 
 
+_START = Record(1, 0, None)
+
+
 class Tally:
     """What was read of an input so far: of these bytes, and no others, are the records that came of it."""
 
@@ -63,8 +67,8 @@ def form_of(path: Path) -> Form:
     return {".csv": Form.CSV, ".txt": Form.TEXT, ".log": Form.TEXT}.get(path.suffix.lower(), Form.JSONL)
 
 
-def read(file: IO[bytes], form: Form, tally: Tally | None = None) -> Iterator[Record]:
-    """Read an input from its start, a record at a time.
+def read(file: IO[bytes], form: Form, tally: Tally | None = None, first: Record | None = None) -> Iterator[Record]:
+    """Read an input, a record at a time.
 
     Lines end at LF alone: what Unicode counts as a line's end may stand in a value. A carriage return before it is part
     of the end, and so is a byte order mark of the start.
@@ -73,16 +77,19 @@ def read(file: IO[bytes], form: Form, tally: Tally | None = None) -> Iterator[Re
         file: The input, opened for bytes.
         form: What it is made of.
         tally: Is told what was read, line by line: no more than the records that were taken need.
+        first: The record to begin with, of an earlier reading; the first one where left out.
 
     Raises:
         UsageError: A CSV has no header, or one that names a field twice.
     """
-    file.seek(0)
-    lines = _lines(file if tally is None else _tallied(file, tally))
-    if form is Form.CSV:
-        yield from _rows(lines)
+    start = first or _START
+    is_csv = form is Form.CSV
+    file.seek(0 if is_csv else start.offset)
+    lines = _lines(file if tally is None else _tallied(file, tally), 0 if is_csv else start.offset)
+    if is_csv:  # whose fields only its first line names
+        yield from dropwhile(lambda record: record.line < start.line, _rows(lines))
         return
-    for number, (offset, line) in enumerate(lines, 1):
+    for number, (offset, line) in enumerate(lines, start.line):
         if form is Form.TEXT:
             yield _text(number, offset, line)
         else:
@@ -95,9 +102,8 @@ def _tallied(file: IO[bytes], tally: Tally) -> Iterator[bytes]:
         yield line
 
 
-def _lines(file: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Return offset and bytes of each line, its end left out."""
-    offset = 0
+def _lines(file: Iterable[bytes], offset: int) -> Iterator[tuple[int, bytes]]:
+    """Return offset and bytes of each line, its end left out, from an offset."""
     for line in file:
         start = 3 if offset == 0 and line.startswith(b"\xef\xbb\xbf") else 0
         yield offset, line[start:].removesuffix(b"\n").removesuffix(b"\r")

@@ -7,10 +7,11 @@ that was run. They only save words: no row depends on them, and where they are g
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -59,12 +60,14 @@ class Asked:
         schema: The schema that was sent with each request; None for none.
         name: What it was called there.
         repairs: How often it asked again.
+        digest: Of the job, as `Job.digest` has it; empty where that is not known.
     """
 
     ask: Ask
     schema: Mapping[str, Any] | None
     name: str
     repairs: int
+    digest: str = ""
 
 
 def remember(batch: Opened, told: Told) -> None:
@@ -109,13 +112,28 @@ def runs_on(store: Path) -> list[Told]:
 
 def earlier(batch: Opened) -> list[Asked]:
     """Return what other jobs asked that ran on the same store, the last one first."""
-    job, found = batch.job, []
+    return list(islice((one for one in asked_on(batch) if one.digest != batch.job.digest()), _JOBS))
+
+
+def asked_on(batch: Opened) -> Iterator[Asked]:
+    """Yield what jobs asked that ran on the same store, the last one first."""
     for path in _newest(batch.folder / "jobs"):
         plain = _read(path)
         with suppress(TypeError, KeyError):
-            if path.stem != job.digest() and plain["store"] == str(job.run.store):
-                found.append(Asked(Ask(**plain["ask"]), plain["schema"], plain["name"], plain["repairs"]))
-    return found[:_JOBS]
+            if plain["store"] == str(batch.job.run.store):
+                yield Asked(Ask(**plain["ask"]), plain["schema"], plain["name"], plain["repairs"], path.stem)
+
+
+def words_of(store: Path, job: str) -> tuple[str, str]:
+    """Return the model and the prompt of a job that ran on a store; empty where they are not known.
+
+    Args:
+        store: A file or a folder.
+        job: Its digest.
+    """
+    ask = _read(folder_of(store.resolve()) / "jobs" / f"{job}.json").get("ask")
+    known = ask if isinstance(ask, dict) else {}
+    return str(known.get("model") or ""), str(known.get("prompt") or "")
 
 
 def form_of(told: Told) -> Form:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,8 +17,9 @@ from onetake.model import Choice, Entry, Mode, Repeats, Request
 from onetake.scrub import SCRUBS
 from onetake.steps import Asked, Policy
 from onetake.stores import Store
+from onetake.stores.sqlite import KEYS_AT_ONCE
 
-KEEP = ("violation", "length", "refusal", "status:400", "status:404", "status:413", "status:422")
+KEEP = ("violation", "length", "refusal", "secret", "status:400", "status:404", "status:413", "status:422")
 """Bad replies that are kept: repair chains and dead letters are entries, so that a replay gives them again."""
 
 
@@ -53,8 +55,24 @@ class Replies:
         self._judged_by = _judged_by(policy)
         self._rules = policy.keyer.spec()
         self._may_glance = getattr(store, "is_digested", False) and _is_plain(policy)
+        self.at_once = KEYS_AT_ONCE if self._may_glance else 0
+        """How many entries `ahead` reads at most."""
 
-    def said(self, key: str, *, parses: bool) -> Any:
+    def ahead(self, keys: Sequence[str]) -> dict[str, bytes]:
+        """Return the entries of keys that can be read together, to give to `said`; none where that gains nothing.
+
+        Args:
+            keys: As many as `at_once` at most, or none.
+        """
+        if not self.at_once or not keys:
+            return {}
+        try:
+            found: dict[str, bytes] = self.store.get_all(keys)  # type: ignore[attr-defined]
+        except StoreError:  # whoever needs one of them is told
+            return {}
+        return found
+
+    def said(self, key: str, data: bytes | None = None, *, parses: bool) -> Any:
         """Return what the good reply to a request says, in a fraction of the time of `find`.
 
         Only where the store proves that an entry's bytes are as they were written, so that its full key proves the
@@ -62,6 +80,7 @@ class Replies:
 
         Args:
             key: Of the request as it would be sent, 64 hex digits.
+            data: Its entry, where `ahead` read it.
             parses: Whether the answer is JSON.
 
         Returns:
@@ -70,7 +89,7 @@ class Replies:
         if not self._may_glance:
             return None
         try:
-            data = self.store.get(key, 0)
+            data = data or self.store.get(key, 0)
             head = read_head(data) if data else None
             return self._value(head, parses=parses) if head and self._counts(head, key) else None
         except (StoreError, FormatError, strictjson.NotStrictError):

@@ -9,6 +9,7 @@ from typing import Any
 from onetake.batch.opening import Opened
 from onetake.batch.resolving import Failure, Needed, Row
 from onetake.cassette import Cassette
+from onetake.format.heads import is_adopted
 from onetake.model import Entry
 from onetake.printable import one_line
 
@@ -76,6 +77,7 @@ class Standing:
     Args:
         records: Lines of the input.
         answered: Rows with an answer.
+        adopted: Of these, those whose answer `onetake adopt --from` took over from an earlier prompt.
         failed: Rows that are errors; those without a stored reply are not among them.
         waiting: Records for which something is still to be asked.
         classes: The failures, the most frequent first.
@@ -83,31 +85,39 @@ class Standing:
 
     records: int
     answered: int
+    adopted: int
     failed: int
     waiting: int
     classes: tuple[Class, ...]
 
 
-def standing(batch: Opened) -> Standing:
+def standing(batch: Opened, *, gave_up: bool = False) -> Standing:
     """Say how far a batch is. Asks nobody.
+
+    Args:
+        batch: A job on an input.
+        gave_up: True counts a record without a reply among the failed, as the rows of a run do; else it is waiting.
 
     Raises:
         StoreError: The store as a whole cannot be read.
         UsageError: The input cannot be read.
     """
-    records = answered = waiting = 0
+    records = answered = adopted = waiting = 0
     classes: dict[Failure, Class] = {}
     for record in batch.records():
         found = batch.resolver.resolve(record)
+        if gave_up and isinstance(found, Needed):
+            found = batch.resolver.gave_up(found)
         records += 1
         waiting += isinstance(found, Needed)
         if isinstance(found, Row) and found.failure is None:
             answered += 1
+            adopted += is_adopted(batch.store.get(found.keys[-1], 0) or b"")
         elif isinstance(found, Row) and found.failure is not None:
             first = classes.get(found.failure) or _class(found.failure, found)
             classes[found.failure] = Class(first.failure, first.count + 1, first.line, first.message, first.fix)
     shown = tuple(sorted(classes.values(), key=lambda one: (-one.count, one.line)))
-    return Standing(records, answered, sum(one.count for one in shown), waiting, shown)
+    return Standing(records, answered, adopted, sum(one.count for one in shown), waiting, shown)
 
 
 def failures(batch: Opened, only: Collection[Failure] = ()) -> Iterator[Failed]:

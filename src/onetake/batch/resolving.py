@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -17,6 +19,9 @@ from onetake.model import Choice, Entry, Request
 from onetake.printable import one_line
 
 _LONGEST = 300
+_AHEAD = 1 << 18
+"""Bytes of the input that are read ahead; a longer line stands alone."""
+_NOT_READ: tuple[None, str, None] = (None, "", None)
 
 
 class Failure(StrEnum):
@@ -93,6 +98,29 @@ class Resolver:
         self._repairs = repairs
         self._parses = parses
         self._keys = Keys(asking, replies.policy.keyer)
+        self._ahead: dict[int, tuple[Record, str, bytes | None]] = {}
+
+    def ahead(self, records: Iterable[Record]) -> Iterator[Record]:
+        """Return the same records, the replies to some of them read together, for whoever resolves each as it comes.
+
+        Args:
+            records: In the order of the input.
+        """
+        if not self._replies.at_once:
+            yield from records
+            return
+        for some in _parts(records, self._replies.at_once):
+            self._ahead = self._read_ahead(some)
+            yield from some
+
+    def _read_ahead(self, records: list[Record]) -> dict[int, tuple[Record, str, bytes | None]]:
+        keyed = []
+        for record in records:
+            if record.data is not None:
+                with suppress(MissingFieldError):
+                    keyed.append((record, self._keys.of(record.data)))
+        found = self._replies.ahead([key for _, key in keyed])
+        return {record.line: (record, key, found.get(key)) for record, key in keyed}
 
     def resolve(self, record: Record) -> Row | Needed:
         """Return the row of a record, or what must be asked before there can be one.
@@ -103,11 +131,13 @@ class Resolver:
         line = record.line
         if record.data is None:
             return Row(line, None, Failure.BAD_LINE, record.why, record.offset)
-        try:
-            key = self._keys.of(record.data)
-        except MissingFieldError as error:
-            return Row(line, None, Failure.MISSING_FIELD, str(error))
-        said = self._replies.said(key, parses=self._parses)
+        of, key, data = self._ahead.pop(line, _NOT_READ)
+        if of is not record:  # a reply that was read ahead counts once: what comes later is looked for
+            try:
+                key, data = self._keys.of(record.data), None
+            except MissingFieldError as error:
+                return Row(line, None, Failure.MISSING_FIELD, str(error))
+        said = self._replies.said(key, data, parses=self._parses)
         if said is not None:
             return Row(line, said, keys=(key,))
         return self._followed(line, self._asking.request(record.data))
@@ -157,6 +187,17 @@ class Resolver:
         return strictjson.loads(choice.text or "") if self._parses else choice.text or ""
 
 
+def _parts(records: Iterable[Record], most: int) -> Iterator[list[Record]]:
+    """Return records a part at a time, so few that their lines and not their number may be large."""
+    part: list[Record] = []
+    for record in records:
+        part.append(record)
+        if len(part) == most or record.offset - part[0].offset > _AHEAD:
+            yield part
+            part = []
+    yield part
+
+
 def _failure(entry: Entry, choice: Choice) -> tuple[Failure, str]:
     reason = entry.verdict.partition(":")[2]
     if reason == "length":
@@ -165,9 +206,16 @@ def _failure(entry: Entry, choice: Choice) -> tuple[Failure, str]:
         is_filtered = choice.finish == "content_filter"
         said = one_line((choice.refusal or choice.text or "").strip(), _LONGEST)
         return (Failure.FILTERED, "a content filter stopped the answer") if is_filtered else (Failure.REFUSAL, said)
+    if reason == "secret":
+        return Failure.INVALID, f"the answer held a secret that cannot be taken out, and is not stored: {_kinds(entry)}"
     if reason.startswith("status:"):
         return Failure.REFUSED, f"the provider answered {entry.response.status}: {_told(entry.response.body)}"
     return Failure.INVALID, "; ".join(one_line(str(one), _LONGEST) for one in entry.violations[:3])
+
+
+def _kinds(entry: Entry) -> str:
+    """Return the kinds of secrets that were found, never where: a place may be one itself."""
+    return ", ".join(dict.fromkeys(one_line(one.found, _LONGEST) for one in entry.violations))
 
 
 def _told(body: bytes) -> str:

@@ -11,7 +11,7 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -43,8 +43,8 @@ class Made:
         job: The job's file; None for one that Python code made.
         job_digest: `Job.digest`.
         store: Where the replies are.
+        repairs: How often a bad answer was followed by another question at most.
         limit: How many records are read at most; None for all.
-        keep_input: Whether each row also holds its record.
     """
 
     input: Path | None
@@ -53,8 +53,8 @@ class Made:
     job: Path | None
     job_digest: str
     store: Path
+    repairs: int = 0
     limit: int | None = None
-    keep_input: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,43 +72,124 @@ class Published:
     manifest: Manifest
 
 
-def publish(records: Iterable[Record], resolver: Resolver, out: Path, made: Made) -> Published:
+class Partial:
+    """`OUT.partial`, the rows on their way: made anew by each run, to be looked at meanwhile, never read back.
+
+    Within a `with`, which ends with the file gone: it has its final name then, or is not worth keeping.
+
+    Args:
+        out: The output.
+        keep_input: Whether rows hold their records.
+
+    Raises:
+        UsageError: *out* is no place for an output.
+        StoreError: It cannot be written.
+    """
+
+    def __init__(self, out: Path, *, keep_input: bool = False) -> None:
+        check_output(out)
+        self.out = out
+        self._keep_input = keep_input
+        with _told(out):
+            self._file = _beside(out).open("wb")
+        self._count()
+
+    def __enter__(self) -> Partial:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        with suppress(OSError):
+            self._file.close()
+        with suppress(OSError):
+            files.remove(_beside(self.out))
+
+    def begin(self) -> None:
+        """Go back to the first row; what is there stays until other rows take its place, as somebody may look at it."""
+        self._file.seek(0)
+        self._count()
+
+    def add(self, record: Record, row: Row) -> None:
+        """Write a row, count it and digest it."""
+        line = encode(record, row, keep_input=self._keep_input)
+        self._file.write(line)
+        self._output.update(line)
+        self._bytes += len(line)
+        self.rows += 1
+        for key in row.keys:
+            self._keys.update(f"{key}\n".encode())
+        if row.failure is not None:
+            self.failures[str(row.failure)] += 1
+
+    def flush(self) -> None:
+        """Let those who look at it see the rows so far."""
+        self._file.flush()
+
+    def end(self) -> None:
+        """Have the rows on disk, and none behind them."""
+        self._file.truncate()
+        _sync(self._file)
+        self._file.close()  # an open file has no new name on Windows
+
+    def manifest(self, made: Made) -> Manifest:
+        """Return what lies beside the rows."""
+        folder = self.out.absolute().parent
+        return Manifest(
+            rows=self.rows,
+            failures=dict(sorted(self.failures.items())),
+            input_path="-" if made.input is None else from_folder(made.input, folder),
+            input=Digest(made.tally.sha256, made.tally.bytes),
+            form=made.form,
+            limit=made.limit,
+            job_path="" if made.job is None else from_folder(made.job, folder),
+            job=made.job_digest,
+            repairs=made.repairs,
+            store=from_folder(made.store, folder),
+            keep_input=self._keep_input,
+            keys=self._keys.hexdigest(),
+            output=Digest(self._output.hexdigest(), self._bytes),
+        )
+
+    def _count(self) -> None:
+        self.rows = self._bytes = 0
+        """Rows so far."""
+        self.failures = Counter[str]()
+        """Of these, those without an answer, by class."""
+        self._output, self._keys = sha256(), sha256()
+
+
+def publish(records: Iterable[Record], resolver: Resolver, partial: Partial, made: Made) -> Published:
     """Write the rows of all records and the manifest, and only then give both their names.
 
-    Until then `OUT.partial` grows, and may be looked at; what an earlier run left of it is overwritten. A record whose
-    reply never came gets a row that says so. The manifest gets its name first: no output ever stands without its own.
+    A record whose reply never came gets a row that says so. The manifest gets its name first: no output ever stands
+    without its own.
 
     Args:
         records: From the input's start.
         resolver: Of the job.
-        out: Where to; what an earlier run published there is replaced.
+        partial: Of the output; what an earlier run published there is replaced.
         made: What the manifest says.
 
     Raises:
-        UsageError: *out* is no place for an output, or the input is none.
+        UsageError: The input is none.
         StoreError: A reply is damaged, or something cannot be read or written; what was published before still stands.
     """
-    check_output(out)
-    partial, sheet = _beside(out), manifest_path(out)
+    out, sheet = partial.out, manifest_path(partial.out)
     try:
-        with partial.open("wb") as file:
-            counted = _Counted(file, keep_input=made.keep_input)
+        with _told(out):
+            partial.begin()
             for record, row in rows(records, resolver):
-                counted.add(record, row)
-            _sync(file)
-        manifest = counted.manifest(out.absolute().parent, made)
-        with _beside(sheet).open("wb") as file:
-            file.write(manifest.dump())
-            _sync(file)
-        for path in (sheet, out):
-            _beside(path).replace(path)
-            files.sync_folder(path.absolute().parent)
-    except OSError as error:
-        raise StoreError(f"{out}: cannot be written: {error.strerror or error}") from error
+                partial.add(record, row)
+            partial.end()
+            manifest = partial.manifest(made)
+            with _beside(sheet).open("wb") as file:
+                file.write(manifest.dump())
+                _sync(file)
+            for path in (sheet, out):
+                _beside(path).replace(path)
+                files.sync_folder(path.absolute().parent)
     finally:
-        for path in (partial, _beside(sheet)):
-            with suppress(OSError):
-                files.remove(path)
+        with suppress(OSError):
+            files.remove(_beside(sheet))
     return Published(manifest.rows, manifest.failures, manifest)
 
 
@@ -118,7 +199,7 @@ def rows(records: Iterable[Record], resolver: Resolver) -> Iterator[tuple[Record
     Raises:
         StoreError: A reply is damaged: it was paid for, and is not taken for one that never came.
     """
-    for record in records:
+    for record in resolver.ahead(records):
         found = resolver.resolve(record)
         yield record, resolver.gave_up(found) if isinstance(found, Needed) else found
 
@@ -164,42 +245,13 @@ def check_output(out: Path) -> None:
         raise UsageError(f"{out}: is no file, and an output takes the place of what is there: name a file")
 
 
-class _Counted:
-    """Rows on their way to a file, counted and digested."""
-
-    def __init__(self, file: IO[bytes], *, keep_input: bool) -> None:
-        self._file = file
-        self._keep_input = keep_input
-        self._rows = self._bytes = 0
-        self._failures = Counter[str]()
-        self._output, self._keys = sha256(), sha256()
-
-    def add(self, record: Record, row: Row) -> None:
-        line = encode(record, row, keep_input=self._keep_input)
-        self._file.write(line)
-        self._output.update(line)
-        self._bytes += len(line)
-        self._rows += 1
-        for key in row.keys:
-            self._keys.update(f"{key}\n".encode())
-        if row.failure is not None:
-            self._failures[str(row.failure)] += 1
-
-    def manifest(self, folder: Path, made: Made) -> Manifest:
-        return Manifest(
-            rows=self._rows,
-            failures=dict(sorted(self._failures.items())),
-            input_path="-" if made.input is None else from_folder(made.input, folder),
-            input=Digest(made.tally.sha256, made.tally.bytes),
-            form=made.form,
-            limit=made.limit,
-            job_path="" if made.job is None else from_folder(made.job, folder),
-            job=made.job_digest,
-            store=from_folder(made.store, folder),
-            keep_input=made.keep_input,
-            keys=self._keys.hexdigest(),
-            output=Digest(self._output.hexdigest(), self._bytes),
-        )
+@contextmanager
+def _told(out: Path) -> Iterator[None]:
+    """Say of what cannot be written that it is of an output."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"{out}: cannot be written: {error.strerror or error}") from error
 
 
 def _beside(path: Path) -> Path:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import random
-import signal
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from onetake.batch.attempts import NOTHING
@@ -30,6 +29,7 @@ from onetake.batch.resolving import Failure, Needed, Resolver, Row
 from onetake.batch.retrying import Kind, Step, backoff, next_step
 from onetake.batch.sending import Sends
 from onetake.batch.showing import Shows
+from onetake.batch.stopping import Outcome, Stopping
 from onetake.batch.storing import Keeper, Kept
 from onetake.decide import Action, Found, decide
 from onetake.errors import StoreError
@@ -42,22 +42,6 @@ _BREATH = 16
 """Records that are looked up before the loop looks after its calls again."""
 _POLL_S = 0.5
 """Seconds until a request that another runner asks is looked for again."""
-_EXITS = {"": 0, "budget": 4, "deadline": 4, "interrupted": 128 + signal.SIGINT, "provider": 75}
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a run ended.
-
-    Args:
-        tally: What it counted.
-        why: Why it ended before its end: `budget`, `deadline`, `interrupted` or `provider: …`; else empty.
-        exit_code: What follows from that: 0, 4, 75, 130 or 143.
-    """
-
-    tally: Tally
-    why: str
-    exit_code: int
 
 
 async def fill(
@@ -74,6 +58,8 @@ async def fill(
     shows: Shows | None = None,
     clock: Clock | None = None,
     chance: Callable[[], float] = random.random,
+    stored: tuple[int, Mapping[str, int]] = (0, {}),
+    in_vain: set[str] | None = None,
 ) -> Outcome:
     """Ask what records need until all have their replies, or something says stop. What is in flight then is drained.
 
@@ -81,7 +67,7 @@ async def fill(
 
     Args:
         job: How it is asked.
-        records: The input, from its start; read a window at a time.
+        records: The input, from behind those that are *stored*; read a window at a time.
         replies: The store, and what its replies are judged by.
         resolver: Says what a record needs.
         ledger: Its run has begun.
@@ -92,6 +78,8 @@ async def fill(
         shows: Shows the progress; closed at the end.
         clock: A monotonic clock; the machine's own where left out.
         chance: Returns a number from 0 to 1.
+        stored: How many records at the input's start have their rows already, and which classes of failures these are.
+        in_vain: Is given the keys for which no reply will come in this run.
 
     Raises:
         StoreError: The store or the ledger cannot be read or written, or a stored reply is damaged; nothing more is
@@ -99,7 +87,9 @@ async def fill(
         NotStored: What judges the answers broke.
     """
     clock = clock or RealClock()
-    run = _Filling(job, records, replies, resolver, ledger, claims, sends, costs, total, clock, chance)
+    tally = Tally(clock.now(), total, stored[0], stored[0], failed=dict(stored[1]), room=job.run.least)
+    vain = set() if in_vain is None else in_vain
+    run = _Filling(job, records, replies, resolver, ledger, claims, sends, costs, tally, vain, clock, chance)
     try:
         return await run.fill(shows)
     finally:
@@ -121,7 +111,8 @@ class _Filling:
         claims: Claims,
         sends: Sends,
         costs: Costs,
-        total: int | None,
+        tally: Tally,
+        in_vain: set[str],
         clock: Clock,
         chance: Callable[[], float],
     ) -> None:
@@ -130,19 +121,18 @@ class _Filling:
         self._records = iter(records)
         self._replies, self._resolver, self._ledger = replies, resolver, ledger
         self._claims, self._sends, self._clock, self._chance = claims, sends, clock, chance
-        self._tally = Tally(now, total, room=run.least)
-        self._stopped = asyncio.Event()
-        self._why, self._exit = "", 0
+        self._tally, self._in_vain = tally, in_vain
+        self._stopping = Stopping(self._wake)
         self._broken: BaseException | None = None
         self._breaker = Breaker(run.most)
         self._limits = Limits(run.least, run.most, rpm=run.rpm, tpm=run.tpm, now=now, chance=chance)
         purse = Purse(costs, run.max_cost)
         deadline = now + run.deadline if run.deadline else float("inf")
-        self._pace = Pace(self._limits, purse, clock, self._tally, self._stopped, self._stop, deadline)
+        stopping = self._stopping
+        self._pace = Pace(self._limits, purse, clock, self._tally, stopping.is_said, stopping.stop, deadline)
         self._keeper = Keeper(replies, ledger, costs)
         self._threads = ThreadPoolExecutor(min(_THREADS, run.most), thread_name_prefix="onetake")
         self._asking: dict[str, asyncio.Event] = {}
-        self._in_vain: set[str] = set()
         self._looked = 0
 
     async def fill(self, shows: Shows | None) -> Outcome:
@@ -150,7 +140,7 @@ class _Filling:
         workers = [asyncio.create_task(self._work()) for _ in range(2 * self._most)]
         ticker = asyncio.create_task(self._tick(shows)) if shows is not None else None
         try:
-            with interrupts(self._interrupt, lambda: _cancel(workers)):
+            with interrupts(self._stopping.interrupt, lambda: _cancel(workers)):
                 await asyncio.wait(workers)
         finally:
             if ticker is not None:
@@ -162,21 +152,21 @@ class _Filling:
             raise self._broken
         self._ledger.flush()
         if stands := self._breaker.stands():
-            self._stop(f"provider: {stands}")
+            self._stopping.stop(f"provider: {stands}")
         self._tally.limit = ""
         if shows is not None:
             shows.show(facts(self._tally, self._clock.now()))
-        return Outcome(self._tally, self._why, self._exit)
+        return self._stopping.outcome(self._tally)
 
     async def _work(self) -> None:
         try:
-            while not self._stopped.is_set() and (record := next(self._records, None)) is not None:
+            while not self._stopping.is_said.is_set() and (record := next(self._records, None)) is not None:
                 await self._settle(record)
         except asyncio.CancelledError:
             pass  # the second Ctrl-C
         except BaseException as error:  # noqa: BLE001 - raised at the end of the run
             self._broken = self._broken or error
-            self._stop("")
+            self._stopping.stop("")
 
     async def _settle(self, record: Record) -> None:
         """Ask for a record until there is a row of it."""
@@ -189,7 +179,7 @@ class _Filling:
             if isinstance(step, Row):
                 self._tally.settled(step.failure, self._clock.now(), asked=len(asked), keys=len(step.keys))
                 return
-            if self._stopped.is_set():
+            if self._stopping.is_said.is_set():
                 return
             key = step.reply.asked.key
             if key in asked:
@@ -217,7 +207,7 @@ class _Filling:
         while not self._claims.take(key):
             self._tally.limit = "other"
             await self._pace.rest(_POLL_S)
-            if self._stopped.is_set():
+            if self._stopping.is_said.is_set():
                 return False
         try:
             # What another runner stored before it let go of the key is nothing to ask for.
@@ -236,7 +226,7 @@ class _Filling:
     async def _ask(self, needed: Needed, action: Action) -> bool:
         """Send a request until its reply is stored; False where it is in vain, or nothing more is to be sent."""
         attempts, waited, is_again = 0, 0.0, False
-        while not self._stopped.is_set():
+        while not self._stopping.is_said.is_set():
             kept = await self._attempt(needed, action, is_again=is_again)
             if kept is None or kept.fault is None:
                 return kept is not None
@@ -245,7 +235,7 @@ class _Filling:
             step = next_step(fault, attempts, waited, self._max_attempts)
             if step is Step.STORE:
                 return True
-            if step is Step.GIVE_UP and not self._stopped.is_set():
+            if step is Step.GIVE_UP and not self._stopping.is_said.is_set():
                 self._in_vain.add(needed.reply.asked.key)
                 return False
             if step is Step.HOLD:  # the whole run waits, and the pace sees to that
@@ -286,27 +276,19 @@ class _Filling:
         else:
             self._limits.failed(place.ticket, fault, now)
             if why := self._breaker.failed(fault, now, max(now, self._limits.hold)):
-                self._stop(f"provider: {why}")
+                self._stopping.stop(f"provider: {why}")
         self._tally.room = self._limits.concurrency.limit
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
+    def _wake(self) -> None:
+        self._pace.wake()
+
     async def _tick(self, shows: Shows) -> None:
         while True:
             await asyncio.sleep(shows.every)
             shows.show(facts(self._tally, self._clock.now()))
-
-    def _interrupt(self, number: int) -> None:
-        self._stop("interrupted", 128 + number)
-
-    def _stop(self, why: str, exit_code: int | None = None) -> None:
-        """Have nothing more sent; the first reason counts."""
-        if not self._stopped.is_set():
-            self._why = why
-            self._exit = _EXITS[why.partition(":")[0]] if exit_code is None else exit_code
-            self._stopped.set()
-            self._pace.wake()
 
 
 def _cancel(tasks: Iterable[asyncio.Task[None]]) -> None:

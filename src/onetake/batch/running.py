@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -13,17 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from onetake.batch.attempts import Settled, Spent
-from onetake.batch.claims import asked_keys, making
+from onetake.batch.claims import asked_keys, making, using
 from onetake.batch.costs import Costs, costs_of
+from onetake.batch.growing import Growing
 from onetake.batch.ledger import Ledger
 from onetake.batch.opening import STDIN, Opened, Source
 from onetake.batch.records import Form, Record, Tally
 from onetake.batch.remembering import Told, remember
 from onetake.batch.resolving import Needed, Resolver, Row
-from onetake.batch.rows import Made, Published, check_output, publish
-from onetake.batch.runner import Outcome, fill
+from onetake.batch.rows import Made, Partial, Published, check_output, publish
+from onetake.batch.runner import fill
 from onetake.batch.sending import Sender, Sends
 from onetake.batch.showing import Shows
+from onetake.batch.stopping import Outcome
 from onetake.cassette import Cassette
 from onetake.errors import InteractionNotFound, OnetakeError
 from onetake.misses import asked_line
@@ -55,8 +57,14 @@ class _Whole(Resolver):
 
     def __init__(self, inner: Resolver) -> None:
         self._inner = inner
+        self.last: Record | None = None
+        """The record that was resolved last."""
+
+    def ahead(self, records: Iterable[Record]) -> Iterator[Record]:
+        return self._inner.ahead(records)
 
     def resolve(self, record: Record) -> Row | Needed:
+        self.last = record
         return self._inner.resolve(record)
 
     def gave_up(self, needed: Needed) -> Row:
@@ -88,23 +96,24 @@ def run(
         on_settled: Told what became of the calls of killed runs before anything is sent: this run may be killed, too.
 
     Raises:
-        UsageError: The output is no place for one, or another run makes it; the credential or the price is missing.
+        UsageError: The output is no place for one, or another run makes it; the store is being pruned; the credential
+            or the price is missing.
         StoreError: Something cannot be read or written; what was published before still stands.
     """
     check_output(out)
-    costs = costs_of(batch.job)
-    with making(out), closing(batch.ledger()) as ledger:
+    costs, whole = costs_of(batch.job), _Whole(batch.resolver)
+    with _alone(batch, out, keep_input=keep_input) as partial, closing(batch.ledger()) as ledger:
         remember(batch, _told(batch, out, keep_input=keep_input))
         settled = ledger.settle(lambda key: _spent(batch, key, costs))
         if on_settled is not None:
             on_settled(settled)
         try:
-            return _ended(batch, _published(batch, out, _Whole(batch.resolver), keep_input=keep_input), None, settled)
+            return _ended(batch, _published(batch, partial, whole), None, settled)
         except _MissingError:
-            outcome = _fill(batch, out, ledger, costs, shows, sends)
+            outcome = _fill(batch, partial, whole.last, ledger, costs, shows, sends)
         if outcome.why:
             return Ended(None, outcome, settled, outcome.exit_code)
-        return _ended(batch, _published(batch, out, batch.resolver, keep_input=keep_input), outcome, settled)
+        return _ended(batch, _published(batch, partial, batch.resolver), outcome, settled)
 
 
 def replay(batch: Opened, out: Path, *, keep_input: bool = False) -> Ended:
@@ -116,13 +125,21 @@ def replay(batch: Opened, out: Path, *, keep_input: bool = False) -> Ended:
         StoreError: As for `run`.
     """
     check_output(out)
-    with making(out):
+    with _alone(batch, out, keep_input=keep_input) as partial:
         remember(batch, _told(batch, out, keep_input=keep_input))
         try:
-            published = _published(batch, out, _Whole(batch.resolver), keep_input=keep_input)
+            published = _published(batch, partial, _Whole(batch.resolver))
         except _MissingError as error:
             raise missing(batch, error.args[0]) from None
     return _ended(batch, published, None, Settled(0, 0))
+
+
+@contextmanager
+def _alone(batch: Opened, out: Path, *, keep_input: bool) -> Iterator[Partial]:
+    """Have no other run make the output, and nobody prune the store, while its rows are written."""
+    batch.check_spared(out)
+    with using(batch.job.run.store), making(out), Partial(out, keep_input=keep_input) as partial:
+        yield partial
 
 
 def missing(batch: Opened, needed: Needed) -> InteractionNotFound:
@@ -139,13 +156,15 @@ def missing(batch: Opened, needed: Needed) -> InteractionNotFound:
 
 def _fill(
     batch: Opened,
-    out: Path,
+    partial: Partial,
+    first: Record | None,
     ledger: Ledger,
     costs: Costs,
     shows: Callable[[], Shows | None] | None,
     sends: Sends | None,
 ) -> Outcome:
-    job = batch.job
+    """Ask for what is missing from the first record on that has no row in *partial* yet."""
+    job, in_vain = batch.job, set[str]()
     digest, total = _measured(batch.source) if batch.source else ("", 0)
     # Before the run begins: a credential that is missing is no run.
     asks = sends or Sender(job.ask, timeout=job.run.timeout, environ=os.environ)
@@ -154,26 +173,37 @@ def _fill(
         digest,
         job_file=str(job.path or ""),
         input_file=_input(batch),
-        output_file=str(out.absolute()),
+        output_file=str(partial.out.absolute()),
         store=str(job.run.store),
     )
+    growing = Growing(batch.records(first=first), batch.resolver, partial, in_vain)
     with _noted(ledger):
-        outcome = _in_a_loop(
-            fill(
-                job,
-                batch.records(),
-                batch.replies,
-                batch.resolver,
-                ledger,
-                claims=asked_keys(job.run.store),
-                sends=asks,
-                costs=costs,
-                total=total,
-                shows=shows() if shows else None,
-            )
+        filled = fill(
+            job,
+            batch.resolver.ahead(batch.records(first=first)),
+            batch.replies,
+            batch.resolver,
+            ledger,
+            claims=asked_keys(job.run.store),
+            sends=asks,
+            costs=costs,
+            total=total,
+            shows=shows() if shows else None,
+            stored=(partial.rows, dict(partial.failures)),
+            in_vain=in_vain,
         )
+        outcome = _in_a_loop(_beside(filled, growing))
     ledger.end_run(outcome.why, outcome.exit_code)
     return outcome
+
+
+async def _beside(work: Coroutine[Any, Any, Outcome], growing: Growing) -> Outcome:
+    """Have the rows grow while a run fills the store."""
+    grows = asyncio.create_task(growing.follow())
+    try:
+        return await work
+    finally:
+        grows.cancel()
 
 
 def _in_a_loop(work: Coroutine[Any, Any, Outcome]) -> Outcome:
@@ -197,7 +227,7 @@ def _noted(ledger: Ledger) -> Iterator[None]:
         raise
 
 
-def _published(batch: Opened, out: Path, resolver: Resolver, *, keep_input: bool) -> Published:
+def _published(batch: Opened, partial: Partial, resolver: Resolver) -> Published:
     source, job, tally = batch.source, batch.job, Tally()
     made = Made(
         input=None if source is None or source.name == STDIN else source.path,
@@ -206,10 +236,10 @@ def _published(batch: Opened, out: Path, resolver: Resolver, *, keep_input: bool
         job=job.path,
         job_digest=job.digest(),
         store=job.run.store,
+        repairs=job.run.repairs,
         limit=source.limit if source else None,
-        keep_input=keep_input,
     )
-    return publish(batch.records(tally), resolver, out, made)
+    return publish(batch.records(tally), resolver, partial, made)
 
 
 def _ended(batch: Opened, published: Published, outcome: Outcome | None, settled: Settled) -> Ended:

@@ -17,7 +17,7 @@ class Seen:
     def __init__(self, *kinds: str) -> None:
         self._table = sqlite3.connect("", isolation_level=None)
         for kind in kinds:
-            self._table.execute(f"CREATE TABLE {kind} (id INTEGER PRIMARY KEY)")
+            self._table.execute(f"CREATE TABLE {kind} (id INTEGER PRIMARY KEY, number INTEGER)")
         self._table.execute("BEGIN")
 
     def add(self, kind: str, key: str) -> bool:
@@ -27,11 +27,20 @@ class Seen:
             kind: The set.
             key: At least 16 hex digits.
         """
-        return self._table.execute(f"INSERT OR IGNORE INTO {kind} VALUES (?)", (_number(key),)).rowcount == 1
+        return self._table.execute(f"INSERT OR IGNORE INTO {kind} (id) VALUES (?)", (_number(key),)).rowcount == 1
 
     def has(self, kind: str, key: str) -> bool:
         """Tell whether a key came by."""
         return self._table.execute(f"SELECT 1 FROM {kind} WHERE id = ?", (_number(key),)).fetchone() is not None
+
+    def note(self, kind: str, key: str, number: int) -> None:
+        """Note a key and a number with it, in the place of an earlier one."""
+        self._table.execute(f"INSERT OR REPLACE INTO {kind} VALUES (?, ?)", (_number(key), number))
+
+    def number(self, kind: str, key: str) -> int | None:
+        """Return the number that was noted last with a key; None for a key that did not come by."""
+        found = self._table.execute(f"SELECT number FROM {kind} WHERE id = ?", (_number(key),)).fetchone()
+        return found[0] if found else None
 
     def close(self) -> None:
         """Forget everything."""

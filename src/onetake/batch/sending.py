@@ -23,8 +23,9 @@ _MODULES = ("httpx", "httpx2")
 _LOCAL = re.compile(r"localhost|127(?:\.\d{1,3}){3}|::1")
 _LATE_S, _GRACE_S, _LAST_S = 1.0, 10.0, 0.25
 _MOST_BYTES = 256 * 1024 * 1024
-NOT_SENT = "connection"
-"""The label of a fault before any byte of the request had left."""
+NOT_SENT = ("connection", "address")
+"""The labels of faults before any byte of the request had left."""
+_CONNECTION, _ADDRESS = NOT_SENT
 
 
 class Sends(Protocol):
@@ -128,9 +129,9 @@ class Sender:
             finally:
                 await response.aclose()
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
-            return Fault(Kind.AGAIN, NOT_SENT, self._said(error))
+            return Fault(Kind.AGAIN, _CONNECTION, self._said(error))
         except (httpx.UnsupportedProtocol, httpx.InvalidURL, httpx.LocalProtocolError) as error:
-            return Fault(Kind.ACCESS, "address", self._said(error))
+            return Fault(Kind.ACCESS, _ADDRESS, self._said(error))
         except (httpx.TransportError, OSError) as error:
             if watch is None or status is None or 200 <= status < 300:
                 return Fault(Kind.AGAIN, "cut", self._said(error))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from onetake import dialects, gate, interactions, misses
-from onetake.batch.attempts import Spent
+from onetake.batch.attempts import NOTHING, Spent, State
 from onetake.batch.costs import Costs
 from onetake.batch.ledger import Ledger
 from onetake.batch.replies import KEEP, Replies
@@ -15,7 +15,7 @@ from onetake.batch.sending import NOT_SENT, is_cut
 from onetake.decide import Action
 from onetake.dialects import Reading
 from onetake.errors import NotStored
-from onetake.model import Response
+from onetake.model import Entry, Response
 from onetake.printable import one_line
 from onetake.steps import Live
 from onetake.writing import SecretLeftError, write
@@ -64,7 +64,7 @@ class Keeper:
         """
         if isinstance(came, Fault):
             # Where a part of it left, nobody knows whether that is billed.
-            return self._fault(attempt, came, FREE if came.label == NOT_SENT else Spent())
+            return self._fault(attempt, came, FREE if came.label in NOT_SENT else NOTHING)
         fault = of_status(came)
         if fault is not None and (fault.kind is not Kind.REFUSED or is_cut(came)):
             again = Fault(Kind.AGAIN, "cut", fault.said) if fault.kind is Kind.REFUSED else fault
@@ -77,22 +77,32 @@ class Keeper:
         return self._store(live, came, judgement, attempt, fault)
 
     def _store(self, live: Live, came: Response, judgement: gate.Judgement, attempt: int, fault: Fault | None) -> Kept:
-        policy = self._replies.policy
-        entry = interactions.entry_of(live, came, judgement, policy)
+        entry = interactions.entry_of(live, came, judgement, self._replies.policy)
         spent = FREE if fault else self._costs.of(entry)
         self._ledger.sent(attempt, _word(judgement), status=came.status, spent=spent)
-        # A secret that only today's rules know moves the key: then nothing is there to be replaced.
-        over = live.action is Action.REPLACE and entry.key == live.asked.key
         try:
             if hidden := interactions.hidden_secrets(live, came):
                 raise SecretLeftError(hidden)
-            side = interactions.schema_of(entry, live.asked.contracts)
-            write(self._replies.store, entry, side, over=over)
-        except SecretLeftError:
-            self._ledger.done(attempt, stored=False)
-            return Kept(Fault(Kind.SECRET, "secret", "the answer holds a secret that cannot be taken out"), spent, came)
-        self._ledger.done(attempt, stored=True)
+            self._write(live, entry)
+        except SecretLeftError as error:
+            self._ledger.sent(attempt, "secret", status=came.status, spent=spent)
+            fault = self._dead_letter(live, entry, error)
+        self._ledger.done(attempt, State.UNSTORED if fault and fault.kind is Kind.SECRET else State.STORED)
         return Kept(fault, spent, came)
+
+    def _dead_letter(self, live: Live, entry: Entry, error: SecretLeftError) -> Fault | None:
+        """Keep in the place of an answer with a secret that there was one: it was paid for, and would come again."""
+        bare = interactions.without_secret(entry, error.args[0])
+        try:
+            self._write(live, replace(bare, verdict="kept:secret", request=entry.request))
+        except SecretLeftError:
+            return Fault(Kind.SECRET, "secret", "the request holds a secret that cannot be taken out")
+        return None
+
+    def _write(self, live: Live, entry: Entry) -> None:
+        # A secret that only today's rules know moves the key: then nothing is there to be replaced.
+        over = live.action is Action.REPLACE and entry.key == live.asked.key
+        write(self._replies.store, entry, interactions.schema_of(entry, live.asked.contracts), over=over)
 
     def _judged(self, live: Live, came: Response, attempt: int) -> gate.Judgement:
         asked, root = live.asked, self._replies.policy.root
@@ -102,14 +112,15 @@ class Keeper:
             dialect = dialects.find(asked.request.method, asked.request.url)
             reading = dialect.read(asked.request, came) if dialect else Reading()
             self._ledger.sent(attempt, "unjudged", status=came.status, spent=self._of(reading))
-            self._ledger.done(attempt, stored=False)
+            self._ledger.done(attempt, State.UNSTORED)
             why = asked.scrubbing.text(f"{type(error).__name__}: {error}")
             raise NotStored(misses.asked_line(asked), one_line(why, 400), came) from error
 
     def _fault(self, attempt: int, fault: Fault, spent: Spent, came: Response | None = None) -> Kept:
         word = fault.label.partition(" ")[0]
         self._ledger.sent(attempt, word, status=came.status if came else None, spent=spent)
-        self._ledger.done(attempt, stored=False)
+        is_broken_off = came is None or fault.label == "cut"
+        self._ledger.done(attempt, State.LOST if is_broken_off and spent == NOTHING else State.UNSTORED)
         return Kept(fault, spent, came)
 
     def _of(self, reading: Reading) -> Spent:

@@ -87,7 +87,7 @@ def _told(error: BaseException) -> tuple[str, str, Exit]:
         case RecursionError():
             return "FormatError", "an entry is nested too deep", Exit.DAMAGE
         case click.ClickException():
-            return "UsageError", error.format_message(), Exit.USAGE
+            return "UsageError", " ".join(error.format_message().split()), Exit.USAGE
         case OSError():
             where = f"{output.shown_path(Path(str(error.filename)))}: " if error.filename else ""
             return "OSError", f"{where}{error.strerror or error}", Exit.DAMAGE

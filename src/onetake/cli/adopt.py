@@ -9,6 +9,8 @@ import click
 
 from onetake import explain
 from onetake.cli import output
+from onetake.cli.adopt_replies import adopt_replies
+from onetake.cli.batch_options import input_option
 from onetake.cli.entries import folder_to_search
 from onetake.cli.exits import Exit
 from onetake.errors import UsageError
@@ -23,13 +25,22 @@ _MISSES = 10
 
 @click.command()
 @click.argument("path", required=False)
+@click.option("--from", "old", metavar="OLD", help="The earlier job whose replies a batch takes over.")
+@input_option
 @click.option("--yes", is_flag=True, help="Write the entries; without it they are only shown.")
 @click.option("--only", multiple=True, metavar="NAME", help="Only the difference of this name; a caution needs it.")
 @click.option("--reason", default="", metavar="TEXT", help="Why it may be, for the provenance of the new entries.")
 @output.json_option()
 @click.pass_context
 def adopt(
-    context: click.Context, path: str | None, yes: bool, only: tuple[str, ...], reason: str, as_json: bool
+    context: click.Context,
+    path: str | None,
+    old: str | None,
+    input_: str | None,
+    yes: bool,
+    only: tuple[str, ...],
+    reason: str,
+    as_json: bool,
 ) -> None:
     """Answer what the last run missed from stored entries, where a small difference explains it.
 
@@ -37,7 +48,19 @@ def adopt(
     cassettes in PATH and below count; those of the whole project where it is left out. Each difference is shown, with
     what it explains. One with a caution, such as an edited prompt, is adopted only where --only names it. Nothing is
     asked of a provider, and no entry is replaced. Exit code 1 where a miss is left.
+
+    With --from for a batch: the good replies that an earlier job got become replies to the job of today, where nothing
+    but the words of its prompt were edited, and you say that these ask the same. PATH is then an output or the job file
+    (left out: the last run of this folder); OLD an output of the earlier job, its file, or the digits that
+    `onetake batch plan` says.
     """
+    if old is not None:
+        if only:
+            raise UsageError("--only chooses among what a run of tests missed, and goes without --from")
+        adopt_replies(path, old, input_, reason, yes=yes, as_json=as_json)
+        return
+    if input_ is not None:
+        raise UsageError("--input is a batch's, and goes with --from")
     start = folder_to_search(path)
     found = plan(start)
     chosen = _chosen(found, only)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from onetake.cli.entries import as_path
+from onetake.cli.output import shown_path
 from onetake.errors import UsageError
 
 if TYPE_CHECKING:
@@ -104,6 +105,21 @@ def reopened(told: Told, name: str | None = None, overriding: Mapping[str, Any] 
     job = load_job(Path(told.job))
     job = _with(replace(job, run=replace(job.run, repairs=told.repairs, store=Path(told.store))), overriding or {})
     return Opened(job, open_source(name or told.input, form_of(told), told.limit))
+
+
+def rerun(told: Told) -> str:
+    """Return the command that goes on with a run, as a shell takes it."""
+    from onetake.batch.opening import STDIN
+    from onetake.batch.records import Form, form_of
+    from onetake.explain import quoted
+
+    source = told.input if told.input == STDIN else shown_path(Path(told.input))
+    words = [source, "-c", shown_path(Path(told.job)), "-o", shown_path(Path(told.output))]
+    usual = Form.JSONL if told.input == STDIN else form_of(Path(told.input))
+    words += [f"--{told.form}"] if told.form != usual else []
+    words += ["--limit", str(told.limit)] if told.limit is not None else []
+    words += ["--keep-input"] if told.keep_input else []
+    return f"onetake batch run {' '.join(map(quoted, words))}"
 
 
 def _with(job: Job, told: Mapping[str, Any]) -> Job:

@@ -39,7 +39,7 @@ def plan(
     if as_json:
         output.print_json({**asdict(found), **({"request": parts} if explain else {})})
         return
-    tell(found, why)
+    tell(batch, found, why)
     if explain and parts is None:
         output.say("\nno record of this input makes a request")
     elif explain:
@@ -58,8 +58,8 @@ def planned(batch: Opened) -> tuple[Plan, str]:
     return plan_batch(batch, costs, earlier(batch)), costs.why_unknown
 
 
-def tell(found: Plan, why_unknown: str) -> None:
-    """Print a plan."""
+def tell(batch: Opened, found: Plan, why_unknown: str) -> None:
+    """Print the plan of a batch."""
     from onetake.batch.progress import span
 
     failed = ", ".join(f"{number:,} {name}" for name, number in found.failures.items())
@@ -83,6 +83,21 @@ def tell(found: Plan, why_unknown: str) -> None:
             ("missing", "first", "why"),
             [(f"{one.count:,}", f"line {one.example}", one.reason) for one in found.reasons],
         )
+    for one in found.reasons:
+        if one.adopt and (command := _adoption(batch, one.adopt)):
+            output.say(f"\nwhere the new words ask the same, {command} takes over what is stored")
+
+
+def _adoption(batch: Opened, digits: str) -> str:
+    """Return the command that takes over the replies to an earlier prompt; empty where there is no file to name."""
+    from onetake.batch.opening import STDIN
+    from onetake.explain import quoted
+
+    job, source = batch.job.path, batch.source
+    if job is None or source is None or source.name == STDIN:
+        return ""
+    names = (quoted(output.shown_path(path)) for path in (job, source.path))
+    return f"`onetake adopt {next(names)} --from {digits} --input {next(names)}`"
 
 
 def _shared(duplicates: int) -> str:

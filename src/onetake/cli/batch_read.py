@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onetake.cli import output
-from onetake.cli.batch_options import again, input_option
+from onetake.cli.batch_options import again, input_option, rerun
 from onetake.cli.batch_words import classes, dollars, may_have_been_billed
 from onetake.errors import UsageError
 from onetake.printable import counted
@@ -45,7 +45,7 @@ def status(target: str | None, input_: str | None, as_json: bool) -> None:
             state = _state(ledger, runs)
             billed = len([one for one in ledger.open_intents() if one.run in {run.id for run in runs}])
     if as_json:
-        data = {"records": found.records, "answered": found.answered, "failed": found.failed, "waiting": found.waiting}
+        data = {name: getattr(found, name) for name in ("records", "answered", "adopted", "failed", "waiting")}
         output.print_json(
             {
                 "output": told.output,
@@ -71,7 +71,7 @@ def status(target: str | None, input_: str | None, as_json: bool) -> None:
         ]
     )
     if found.waiting and state["state"] != "running":
-        output.say("to go on: run it again")
+        output.say(f"to go on: {rerun(told)}")
 
 
 @click.command()
@@ -92,6 +92,7 @@ def report(target: str | None, input_: str | None, as_json: bool) -> None:
             runs = _runs(ledger, told)
             totals = [ledger.totals(run.id) for run in runs]
     took = _took(totals)
+    stored = "1 reply" if took["stored"] == 1 else f"{took['stored']:,} replies"
     if as_json:
         output.print_json({"output": told.output, **asdict(found), "runs": len(runs), **took})
         return
@@ -102,7 +103,7 @@ def report(target: str | None, input_: str | None, as_json: bool) -> None:
                 "rows",
                 _counts(found),
             ),
-            ("calls", f"{took['attempts']:,} in {counted(len(runs), 'run')}, {took['stored']:,} replies stored"),
+            ("calls", f"{took['attempts']:,} in {counted(len(runs), 'run')}, {stored} stored"),
             ("tokens", f"{took['input_tokens']:,} asked, {took['output_tokens']:,} answered"),
             ("cost", _cost(took)),
             ("lost", may_have_been_billed(took["lost"] + took["unsettled"])),
@@ -135,7 +136,10 @@ def failures(target: str | None, only: tuple[str, ...], input_: str | None, as_j
             output.print_json([failed_data(one) for one in found])
             return
         rows = [(str(one.line), one.failure.value, one.message, one.reply or "", (one.key or "")[:16]) for one in found]
-    output.table(("line", "class", "says", "reply", "key"), rows)
+    if rows:
+        output.table(("line", "class", "says", "reply", "key"), rows)
+    else:
+        output.say(f"no row failed{' in these classes' if only else ''}")
 
 
 @click.command()
@@ -174,7 +178,7 @@ def _explained(batch: Opened, line: int) -> dict[str, Any]:
     common = {"line": line, "record": record.data, "replies": replies}
     if isinstance(found, Needed):
         parts = batch.policy.keyer.parts(found.reply.asked.scrubbed, found.reply.asked.days)
-        why = Why(batch, earlier(batch))(record, found)
+        why, _ = Why(batch, earlier(batch))(record, found)
         return {**common, "missing": why, "key": found.reply.asked.key, "request": parts}
     row = (
         {"error": {"class": found.failure.value, "message": found.message}}
@@ -195,11 +199,19 @@ def _reply(batch: Opened, key: str) -> dict[str, Any]:
     if not isinstance(entry, Entry):
         return {"place": place}
     broken = [str(one) for one in entry.violations]
-    return {"place": place, "verdict": entry.verdict, "said": said(entry), **({"violations": broken} if broken else {})}
+    adopted = entry.provenance.get("adopted")
+    return {
+        "place": place,
+        "verdict": entry.verdict,
+        "said": said(entry),
+        **({"violations": broken} if broken else {}),
+        **({"adopted": adopted} if adopted else {}),
+    }
 
 
 def _counts(found: Standing) -> str:
-    return f"{found.records:,}: {found.answered:,} answered, {found.failed:,} failed, {found.waiting:,} missing"
+    answered = f"{found.answered:,} answered" + (f" ({found.adopted:,} adopted)" if found.adopted else "")
+    return f"{found.records:,}: {answered}, {found.failed:,} failed, {found.waiting:,} missing"
 
 
 def _runs(ledger: Ledger, told: Told) -> list[Run]:

@@ -24,7 +24,7 @@ from onetake.cli.batch_options import (
     text_option,
 )
 from onetake.cli.batch_plan import planned, tell
-from onetake.cli.batch_words import classes, dollars, may_have_been_billed
+from onetake.cli.batch_words import classes, dollars, may_have_been_billed, offer_to_pack
 from onetake.cli.entries import as_path
 from onetake.printable import counted
 
@@ -161,6 +161,7 @@ def _run(batch: Opened, out: Path, *, keep_input: bool, progress: str, as_json: 
         output.print_json(ended_data(ended, out))
     else:
         _tell(batch, ended, out)
+        offer_to_pack(batch.job.run.store, batch.store)
     return ended
 
 
@@ -204,7 +205,7 @@ def _tell(batch: Opened, ended: Ended, out: Path) -> None:
         from onetake.batch.reporting import standing
 
         output.say()
-        classes(standing(batch).classes, said["output"])
+        classes(standing(batch, gave_up=True).classes, said["output"])
 
 
 def _tell_plan(batch: Opened, *, as_json: bool) -> None:
@@ -214,7 +215,7 @@ def _tell_plan(batch: Opened, *, as_json: bool) -> None:
     if as_json:
         output.print_json(asdict(found))
     else:
-        tell(found, why)
+        tell(batch, found, why)
 
 
 def is_person_there() -> bool:
@@ -231,5 +232,5 @@ def _agreed(batch: Opened) -> bool:
     found, why = planned(batch)
     if all(one.reason in (NEW, REPAIR) for one in found.reasons):
         return True
-    tell(found, why)
+    tell(batch, found, why)
     return click.confirm("\nSend them?", err=True)

@@ -55,7 +55,6 @@ def _opened(out: Path, manifest: Manifest, input_: str | None, job: str | None) 
     """Put together what a manifest says, from the output's folder; what a person says goes before it."""
     from onetake.batch.job import load_job
     from onetake.batch.opening import STDIN, Opened, open_source
-    from onetake.batch.remembering import recall
 
     folder = out.absolute().parent
     if job is None and not manifest.job_path:
@@ -63,7 +62,6 @@ def _opened(out: Path, manifest: Manifest, input_: str | None, job: str | None) 
     if input_ is None and manifest.input_path == STDIN:
         raise UsageError(f"{out}: its input came from standard input: name a file that holds it with --input")
     made = load_job(as_path(job) if job is not None else folder / manifest.job_path)
-    told = recall(out.absolute())
-    run = replace(made.run, store=folder / manifest.store, repairs=told.repairs if told else made.run.repairs)
+    run = replace(made.run, store=folder / manifest.store, repairs=manifest.repairs)
     source = str(as_path(input_)) if input_ is not None else str(folder / manifest.input_path)
     return Opened(replace(made, run=run), open_source(source, manifest.form, manifest.limit))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onetake.cli import output
@@ -10,6 +11,7 @@ from onetake.printable import counted
 
 if TYPE_CHECKING:
     from onetake.batch.reporting import Class
+    from onetake.stores import Store
 
 
 def dollars(cost: float) -> str:
@@ -37,6 +39,23 @@ def price(low: float | None, high: float | None, why_unknown: str) -> str:
 def may_have_been_billed(count: int) -> str:
     """Say how many calls a killed run had in flight; empty for none."""
     return f"up to {counted(count, 'call')} may have been billed without a stored reply" if count else ""
+
+
+def offer_to_pack(path: Path, store: Store) -> None:
+    """Say of a folder of very many replies how it becomes one file.
+
+    Args:
+        path: Where the store is.
+        store: It.
+    """
+    from onetake.explain import quoted
+    from onetake.stores import FILE
+    from onetake.upkeep.packing import too_many
+
+    if count := too_many(path, store):
+        words = [quoted(output.shown_path(one)) for one in (path, path.with_name(f"{path.name}{FILE}"))]
+        output.say(f"{words[0]}: {output.entries(count)}, each a file and an fsync of its own; one file serves better:")
+        output.say(f"  onetake store pack {' '.join(words)}")
 
 
 def classes(found: Iterable[Class], target: str) -> None:

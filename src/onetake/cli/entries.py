@@ -8,12 +8,13 @@ from functools import cached_property
 from pathlib import Path
 
 from onetake.cassette import Damaged
-from onetake.cassette_files import find_cassettes, read_entry
+from onetake.cassette_files import find_cassettes, is_one_file, read_entry
 from onetake.cli.output import shown_path
 from onetake.errors import FormatError, UsageError
 from onetake.model import Entry
 from onetake.settings import load_settings
-from onetake.stores.naming import Slot
+from onetake.stores.naming import Slot, parse_name
+from onetake.upkeep import mends
 
 _KEY = re.compile(r"([0-9a-f]{8,64})(?:-(0|[1-9][0-9]{0,8}))?")
 _CANDIDATES = 8
@@ -33,16 +34,35 @@ def as_path(word: str) -> Path:
 def folder_to_search(word: str | None) -> Path:
     """Return the folder in which a command looks for entries: the one that a user wrote, else the settings'.
 
+    A store that is one file (`.db`) is taken for a folder.
+
     Raises:
         UsageError: It is none, or lies under `.onetake/`: what is there is part of no cassette.
     """
     if word is None:
         return settings_root()
     path = as_path(word)
-    if not path.is_dir():
+    if not path.is_dir() and not is_one_file(path):
         raise UsageError(f"{word}: {'is a file: name its folder' if path.is_file() else 'there is no such folder'}")
     if ".onetake" in (*path.absolute().parts, *path.resolve().parts):
         raise UsageError(f"{word}: what lies under .onetake/ is part of no cassette: name the folder of one")
+    return path
+
+
+def files_to_change(word: str | None, instead: str = "") -> Path:
+    """Return the folder in which a command changes files; see `folder_to_search`.
+
+    Args:
+        word: As the user wrote it.
+        instead: The command that does the like for a store that is one file; empty where there is none.
+
+    Raises:
+        UsageError: Likewise; or it is a store that is one file.
+    """
+    path = folder_to_search(word)
+    if is_one_file(path):
+        other = f"`{instead} {mends.written(path)}` is for such a store; else " if instead else ""
+        raise UsageError(f"{word}: is a store in one file, and this changes files: {other}{mends.unpack(path)}")
     return path
 
 
@@ -78,10 +98,13 @@ class _Stored:
 
 def _found(word: str, stored: _Stored) -> Path:
     path = as_path(word)
+    if is_one_file(path.parent) and parse_name(path.name):
+        return path
+    if path.is_dir() or is_one_file(path):
+        what = "folder" if path.is_dir() else "store of many entries"
+        raise UsageError(f"{word} is a {what}, not an entry: `onetake list` shows what is in it")
     if path.is_file() or path.is_symlink():
         return path
-    if path.is_dir():
-        raise UsageError(f"{word} is a folder, not an entry: `onetake list` shows what is in it")
     key = _KEY.fullmatch(word.lower())
     if key is None:
         raise UsageError(f"no entry {word}: there is no such file, and it is no key (8 or more hex digits)")

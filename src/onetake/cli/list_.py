@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -9,11 +10,12 @@ import click
 
 from onetake import dialects
 from onetake.cassette import Damaged
-from onetake.cassette_files import CassetteFolder, find_cassettes, read_entry
+from onetake.cassette_files import CassetteFolder, find_cassettes, is_one_file, read_entry, read_file
 from onetake.cli import output
 from onetake.cli.entries import as_path, settings_root
 from onetake.errors import UsageError
 from onetake.model import Entry
+from onetake.stores import open_store
 from onetake.stores.naming import folder_name
 
 _COLUMNS = ("key", "call", "verdict", "contract", "recorded", "vouched", "size", "test")
@@ -26,10 +28,11 @@ _TEST = len(_COLUMNS) - 1
 def list_(path: str | None, as_json: bool) -> None:
     """List cassettes and their entries.
 
-    They are looked for in PATH and below; in the settings' folder where PATH is left out.
+    They are looked for in PATH and below; in the settings' folder where PATH is left out. A store that is one file
+    (`.db`) is a cassette, too.
     """
     start = as_path(path) if path is not None else settings_root()
-    if not start.is_dir():
+    if not start.is_dir() and not is_one_file(start):
         what = "is a file: `onetake show` shows an entry" if start.is_file() else "there is no such folder"
         raise UsageError(f"{path}: {what}")
     found = [_read(cassette) for cassette in find_cassettes(start)]
@@ -46,12 +49,13 @@ def _read(cassette: CassetteFolder) -> dict[str, Any]:
     unreadable: list[dict[str, str]] = []
     if cassette.why:
         unreadable.append({"path": output.shown_path(cassette.folder), "why": cassette.why})
-    for _, path in cassette.files:
-        entry = read_entry(path)
-        if isinstance(entry, Damaged):
-            unreadable.append({"path": output.shown_path(path), "why": entry.why})
-        else:
-            entries.append(_row(path, entry))
+    with closing(open_store(cassette.folder)) as store:
+        for _, path in cassette.files:
+            entry = read_entry(path, store)
+            if isinstance(entry, Damaged):
+                unreadable.append({"path": output.shown_path(path), "why": entry.why})
+            else:
+                entries.append({**_row(path, entry), "size": len(read_file(path, store) or b"")})
     entries.sort(key=lambda row: (row["operation"], row["model_asked"] or "", row["key"], row["ordinal"]))
     return {"path": output.shown_path(cassette.folder), "entries": entries, "unreadable": unreadable}
 
@@ -70,7 +74,6 @@ def _row(path: Path, entry: Entry) -> dict[str, Any]:
         "operation": dialect.operation if dialect else request.method.lower(),
         **{name: _text(origin.get(name)) for name in ("model_asked", "model_served", "recorded_at", "commit", "test")},
         "vouched": vouched.get("at") if isinstance(vouched := origin.get("vouched"), dict) else None,
-        "size": path.stat().st_size,
     }
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from onetake.cli import output
-from onetake.cli.entries import folder_to_search
+from onetake.cli import output, sizes
+from onetake.cli.entries import files_to_change
 from onetake.cli.exits import Exit
 from onetake.errors import UsageError
 from onetake.printable import counted
@@ -23,8 +23,6 @@ from onetake.upkeep.prune.removing import prune as prune_by
 
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 _AGE = re.compile(r"([0-9]{1,5})([hdw])")
-_BYTES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
-_SIZE = re.compile(r"([0-9]{1,12}(?:[.][0-9]{1,6})?) ?([KMG]?I?B?)", re.IGNORECASE)
 
 _MOST = 20
 """Files of one reason that are listed."""
@@ -69,7 +67,7 @@ def prune(
     shows_all = not wanted.reasons and wanted.most is None
     if shows_all and yes:
         raise UsageError("--yes needs a reason: --orphans, --stale, …; without --yes all that could be pruned is shown")
-    start = folder_to_search(path)
+    start = files_to_change(path, "onetake store prune")
     if shows_all:
         wanted = Wanted(frozenset(Reason) - {Reason.OLD, Reason.TRASH})
     plan = plan_of(start, wanted, importing=importing)
@@ -90,7 +88,7 @@ def _wanted(flags: dict[str, bool], older_than: str | None, max_bytes: str | Non
     chosen |= {Reason.TRASH} if empty else set()
     chosen |= {Reason.OLD} if older_than is not None else set()
     age = _age(older_than) if older_than is not None else None
-    return Wanted(frozenset(chosen), age, _size(max_bytes) if max_bytes is not None else None)
+    return Wanted(frozenset(chosen), age, sizes.parse(max_bytes, "--max-bytes") if max_bytes is not None else None)
 
 
 def _age(word: str) -> timedelta:
@@ -98,18 +96,6 @@ def _age(word: str) -> timedelta:
     if found is None:
         raise UsageError(f"--older-than {word}: must be a number of hours, days or weeks, as in 36h, 90d or 12w")
     return timedelta(**{_UNITS[found[2]]: int(found[1])})
-
-
-def _size(word: str) -> int:
-    found = _SIZE.fullmatch(word.strip())
-    if found is None or _unit(found[2]) not in _BYTES:
-        raise UsageError(f"--max-bytes {word}: must be a size, as in 200MB, 1.5GB or 500000")
-    return int(float(found[1]) * _BYTES[_unit(found[2])])
-
-
-def _unit(word: str) -> str:
-    """Return a unit of bytes as `_BYTES` has it: `k` alone is `KB`."""
-    return f"{word.upper().removesuffix('B')}B"
 
 
 def _rows(plan: Plan, done: Done | None) -> list[dict[str, Any]]:
@@ -170,7 +156,7 @@ def _print_reason(reason: Reason, rows: list[dict[str, Any]]) -> None:
     if not rows:
         return
     output.title(f"{reason.value}: {_files(rows)}")
-    cells = [(row["path"], _bytes(row["size"]), _why(row["reasons"])) for row in rows[:_MOST]]
+    cells = [(row["path"], sizes.shown(row["size"]), _why(row["reasons"])) for row in rows[:_MOST]]
     output.table(("file", "size", "why"), cells)
     output.say(f"and {len(rows) - _MOST:,} more: --json names all" if len(rows) > _MOST else "")
 
@@ -204,19 +190,12 @@ def _print_total(plan: Plan, rows: list[dict[str, Any]], wanted: Wanted, *, done
     if gone:
         output.say(f"{'removed' if done else 'would remove'} {_files(gone)} from the trash for good")
     if plan.in_trash and not gone:
-        size = _bytes(sum(one.size for _, one in plan.in_trash))
+        size = sizes.shown(sum(one.size for _, one in plan.in_trash))
         output.say(f"in the trash: {counted(len(plan.in_trash), 'file')}, {size}; `onetake prune --empty` removes them")
     if wanted.most is not None and plan.over:
-        over = f"{_bytes(plan.over)} more than {_bytes(wanted.most)} are kept"
+        over = f"{sizes.shown(plan.over)} more than {sizes.shown(wanted.most)} are kept"
         output.say(f"{over}: tests or pins need the rest, or it cannot be told that they do not")
 
 
 def _files(rows: list[dict[str, Any]]) -> str:
-    return f"{counted(len(rows), 'file')}, {_bytes(sum(row['size'] for row in rows))}"
-
-
-def _bytes(size: int) -> str:
-    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
-        if size >= unit:
-            return f"{size / unit:.1f} {name}"
-    return f"{size} B"
+    return f"{counted(len(rows), 'file')}, {sizes.shown(sum(row['size'] for row in rows))}"

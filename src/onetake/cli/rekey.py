@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onetake.cli import output
-from onetake.cli.entries import find_entries, folder_to_search
+from onetake.cli.entries import files_to_change, find_entries
 from onetake.cli.exits import Exit
 from onetake.errors import UsageError
 from onetake.settings import KeyRules, key_rules
@@ -49,7 +49,7 @@ def rekey(
     from onetake.upkeep.rekey.found import Choices
     from onetake.upkeep.rekey.rekeying import rekey as rekey_entries
 
-    start = folder_to_search(path)
+    start = files_to_change(path)
     chosen = tuple(found.resolve() for found in find_entries(first))
     choices = Choices(_rules("--add", added), _rules("--drop", dropped), chosen)
     found = rekey_entries(start, choices, writes=yes)

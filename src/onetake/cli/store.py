@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from onetake.aside import aside, hide
-from onetake.cli import output
+from onetake.cli import output, sizes
+from onetake.cli.batch_words import offer_to_pack
 from onetake.cli.entries import as_path
 from onetake.cli.exits import Exit
 from onetake.errors import UsageError
+from onetake.printable import one_line
 from onetake.settings import load_settings
 from onetake.stores import Store, open_store
 from onetake.upkeep import packing, quarantining
 
 if TYPE_CHECKING:
-    from onetake.batch.pruning import Pruned
+    from onetake.batch.pruning import Pruned, Rules
 
-_UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+_STAYS = {
+    "needed": "needed",
+    "kept": "of the last prompts",
+    "foreign": "of others",
+    "damaged": "damaged",
+    "young": "too young",
+    "pinned": "pinned",
+}
+"""Why a reply is not pruned, and how that is said."""
 
 
 @click.group()
@@ -35,7 +47,8 @@ def store() -> None:
 @output.json_option()
 def stats_(path: str, as_json: bool) -> None:
     """Count what the store PATH holds: entries, bytes, verdicts, contracts, models."""
-    found = packing.stats(_existing(path))
+    where = _existing(path)
+    found = packing.stats(where)
     if as_json:
         output.print_json({"path": path, **asdict(found)})
         return
@@ -45,13 +58,14 @@ def stats_(path: str, as_json: bool) -> None:
             ("entries", f"{found.entries} of {found.keys} requests"),
             ("damaged", str(found.damaged) if found.damaged else ""),
             ("sidecars", str(found.sides) if found.sides else ""),
-            ("size", f"{_size(found.bytes)} (entries: {_size(found.content)})"),
+            ("size", f"{sizes.shown(found.bytes)} (entries: {sizes.shown(found.content)})"),
             ("verdicts", _counts(found.verdicts)),
             ("contracts", _counts(found.contracts, "none")),
             ("models", _counts(found.models, "unknown")),
             ("recorded", f"{found.oldest} to {found.newest}" if found.oldest else ""),
         ]
     )
+    offer_to_pack(where, open_store(where))
 
 
 @store.command()
@@ -100,58 +114,105 @@ def unpack(file: str, folder: str, as_json: bool) -> None:
 @store.command()
 @click.argument("path")
 @click.option("--older-than", type=click.FloatRange(0), default=14.0, show_default=True, metavar="DAYS", help="Grace.")
+@click.option(
+    "--prompts", type=click.IntRange(0), default=0, metavar="K", help="Keep all that the last K prompts asked."
+)
+@click.option("--max-bytes", metavar="SIZE", help="Take the oldest, and no more than bring the store to SIZE: 2GB.")
 @click.option("--delete", is_flag=True, help="Do it; without this it is only said.")
 @click.option("--forget", multiple=True, metavar="OUT", help="Give up what only this output needs; again for others.")
 @click.option("--all", "foreign", is_flag=True, help="Also what no batch has asked: of use_cassette, say.")
 @output.json_option()
-def prune(path: str, older_than: float, delete: bool, forget: tuple[str, ...], foreign: bool, as_json: bool) -> None:
+@click.pass_context
+def prune(
+    context: click.Context,
+    /,
+    path: str,
+    older_than: float,
+    prompts: int,
+    max_bytes: str | None,
+    delete: bool,
+    forget: tuple[str, ...],
+    foreign: bool,
+    as_json: bool,
+) -> None:
     """Say which replies of the store PATH no batch leads to any more, and with --delete delete them.
 
-    What the last run of each output needs stays, and what is younger than the days of grace.
+    What the last run of each output needs stays, what is pinned, and what is younger than the days of grace. Exit code
+    4 where --max-bytes is not reached: nothing that is needed goes for it.
     """
-    from onetake.batch import pruning
+    from onetake.batch import claims, pruning
 
     where = _existing(path)
-    with closing(open_store(where, path)) as opened:
-        found = _prunable(opened, where, older_than, forget, foreign=foreign)
+    most = None if max_bytes is None else sizes.parse(max_bytes, "--max-bytes")
+    rules = pruning.Rules(datetime.now(UTC), older_than, prompts, foreign, most)
+    with ExitStack() as stack:
+        opened = stack.enter_context(closing(open_store(where, path)))
         if delete:
-            pruning.prune(opened, where, found)
+            stack.enter_context(claims.pruning(where))
+        found = _prunable(opened, where, rules, forget)
+        if delete:
+            pruning.prune(opened, where, found.going)
     if as_json:
-        told = {name: value for name, value in asdict(found).items() if name != "slots"}
-        output.print_json({"path": path, **told, "prunable": len(found.slots), "deleted": delete})
-        return
-    output.fields(
-        [
-            ("store", f"{path}: {found.entries:,} entries"),
-            ("needed", f"{found.needed:,}"),
-            ("too young", f"{found.young:,}" if found.young else ""),
-            ("of others", f"{found.foreign:,}" if found.foreign else ""),
-            ("deleted" if delete else "can go", f"{len(found.slots):,} ({_size(found.bytes)})"),
-            ("of these", _counts(found.models)),
-        ]
-    )
-    if found.slots and not delete:
-        output.say("nothing was deleted: --delete does it")
+        output.print_json(_data(path, where, found, deleted=delete))
+    else:
+        _tell(path, where, found, deleted=delete)
+    context.exit(Exit.INCONCLUSIVE if found.over else Exit.OK)
 
 
-def _prunable(opened: Store, where: Path, older_than: float, forget: Sequence[str], *, foreign: bool) -> Pruned:
-    from datetime import UTC, datetime
-
+def _prunable(opened: Store, where: Path, rules: Rules, forget: Sequence[str]) -> Pruned:
     from onetake.batch import pruning
     from onetake.batch.opening import ledger_of
     from onetake.batch.remembering import runs_on
     from onetake.cli.batch_options import reopened
+    from onetake.pins import Pins
 
+    settings = load_settings(where)
+    pins = Pins(settings.root, settings.pinned)
     left_out = {str(as_path(word).absolute()) for word in forget}
     told = [one for one in runs_on(where) if one.output not in left_out]
     pruning.check_known(told, opened.place)
     with ExitStack() as stack:
         ledger = stack.enter_context(closing(ledger_of(where)))
-        if any(ledger.is_under_way(run) for run in ledger.runs()):
-            raise UsageError(f"{opened.place}: a run is under way; prune when it has ended")
         batches = [stack.enter_context(closing(reopened(one))) for one in told]
-        asked = None if foreign else ledger.asked()
-        return pruning.prunable(opened, batches, asked, older_than=older_than, now=datetime.now(UTC))
+        return pruning.prunable(opened, where, batches, ledger, rules, lambda at, entry: bool(pins.why(at, entry)))
+
+
+def _data(path: str, where: Path, found: Pruned, *, deleted: bool) -> dict[str, Any]:
+    counts = {name: getattr(found, name) for name in ("entries", *_STAYS)}
+    size = sum(one.size for one in found.going)
+    total = {"prunable": len(found.going), "bytes": size, "size": found.size, "over": found.over}
+    return {"path": path, **counts, **total, "prompts": _by_prompt(where, found), "deleted": deleted}
+
+
+def _by_prompt(where: Path, found: Pruned) -> list[dict[str, Any]]:
+    """Return what goes by the prompt that it answers, the largest first."""
+    from onetake.batch.remembering import words_of
+
+    number, size = Counter[str](), Counter[str]()
+    for one in found.going:
+        number[one.job] += 1
+        size[one.job] += one.size
+    rows = []
+    for job, taken in size.most_common():
+        model, prompt = words_of(where, job) if job else ("", "")
+        rows.append({"job": job, "model": model, "prompt": prompt, "replies": number[job], "bytes": taken})
+    return rows
+
+
+def _tell(path: str, where: Path, found: Pruned, *, deleted: bool) -> None:
+    size = sum(one.size for one in found.going)
+    stays = [(words, f"{count:,}" if (count := getattr(found, name)) else "") for name, words in _STAYS.items()]
+    goes = ("deleted" if deleted else "can go", f"{len(found.going):,} ({sizes.shown(size)})")
+    output.fields([("store", f"{path}: {output.entries(found.entries)}, {sizes.shown(found.size)}"), *stays, goes])
+    columns, prompts = ("prompt", "model", "replies", "bytes", "text"), _by_prompt(where, found)
+    cells = [(one["job"][:12], one["model"], f"{one['replies']:,}", one["bytes"], one["prompt"]) for one in prompts]
+    if cells:
+        output.say()
+        output.table(columns, [(*row, sizes.shown(taken), one_line(text, 60)) for *row, taken, text in cells])
+    if found.over:
+        output.say(f"still {sizes.shown(found.over)} too much: the rest stays, for the reasons above")
+    if found.going and not deleted:
+        output.say("nothing was deleted: --delete does it")
 
 
 def _copy(way: Callable[[Path, Path], packing.Packed], source: str, target: str, *, as_json: bool) -> None:
@@ -177,7 +238,3 @@ def _existing(path: str) -> Path:
 
 def _counts(found: Mapping[str, int], unnamed: str = "") -> str:
     return ", ".join(f"{number} {name or unnamed}" for name, number in found.items())
-
-
-def _size(number: int) -> str:
-    return next((f"{number / unit:.1f} {name}" for unit, name in _UNITS if number >= unit), f"{number} B")

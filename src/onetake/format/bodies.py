@@ -8,9 +8,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from onetake import picking
 from onetake.arraystream import starts_array
 from onetake.errors import FormatError
-from onetake.format.forms import fold_json, read_json, read_lines
+from onetake.format.forms import fold_json, read_json_told, read_lines
 from onetake.format.sidecar import Side, bare, ext_of, put_aside, take_back
 
 LONG_BINARY = 2048
@@ -109,6 +110,13 @@ def _is_json(data: bytes) -> bool:
     return True
 
 
+def _read_json(form: dict[str, Any], side: Side) -> bytes:
+    data, tree = read_json_told(form, side)
+    if type(tree) is dict:  # whoever reads the entry may ask at once what its bodies say
+        picking.remember(data, tree)
+    return data
+
+
 def _encode(text: Any) -> bytes:
     if type(text) is not str:
         raise FormatError("$text must be a string")
@@ -126,7 +134,7 @@ def _from_base64(text: Any) -> bytes:
 
 
 _READERS: dict[frozenset[str], Callable[[dict[str, Any], Side], bytes]] = {
-    frozenset({"style", "$json"}): read_json,
+    frozenset({"style", "$json"}): _read_json,
     frozenset({"$raw"}): lambda form, side: take_back(form["$raw"], side),
     frozenset({"$lines"}): lambda form, side: _encode(read_lines(form)),
     frozenset({"$text"}): lambda form, side: _encode(form["$text"]),

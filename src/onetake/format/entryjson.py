@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any
 
@@ -64,5 +65,12 @@ def _constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON number")
 
 
-_read = one_value_reader(json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant))
+def _float(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):  # a body has it as its text, and no other writer knows how to spell it
+        raise ValueError(f"{text[:40]} is more than a number here can be")
+    return value
+
+
+_read = one_value_reader(json.JSONDecoder(object_pairs_hook=_object, parse_float=_float, parse_constant=_constant))
 _CONFLICT = re.compile(rb"^(?:<{7}|\|{7}|={7}|>{7})(?: |\r?$)", re.MULTILINE)

@@ -92,9 +92,16 @@ def unfold(value: Any, side: Side, *, values: bool = False) -> Any:
 
 def read_json(form: dict[str, Any], side: Side) -> bytes:
     """Return the bytes that a `$json` form stands for."""
+    return read_json_told(form, side)[0]
+
+
+def read_json_told(form: dict[str, Any], side: Side) -> tuple[bytes, Any]:
+    """Return the bytes that a `$json` form stands for, and what JSON's reader reads in them, None where unknown."""
     if type(form["style"]) is not str:
         raise FormatError("the style of $json must be a string")
-    return style(form["style"]).spell(unfold(form["$json"], side))
+    tree = unfold(form["$json"], side)
+    data, is_plain = style(form["style"]).spell_told(tree)
+    return data, tree if is_plain else None
 
 
 def read_lines(form: dict[str, Any]) -> str:

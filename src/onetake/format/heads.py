@@ -5,6 +5,8 @@ Only for bytes that are known to be as they were written: what stands between is
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from onetake.errors import FormatError
@@ -19,6 +21,9 @@ _ORIGIN, _ANSWER, _BODIES, _REST = (
     f'\n  "{name}": {{'.encode() for name in ("provenance", "answer", "request", "key_spec")
 )
 """As `layout` writes a member of an entry: no string holds a line end, and deeper ones are indented more."""
+_NAME = re.compile(rb',\n  "key": "([0-9a-f]{64})",\n  "ordinal": (0|[1-9][0-9]{0,8})\n\}\n')
+"""As it ends: with all that differs from one entry of a batch to the next, besides answer and bodies."""
+_FRAMES = 64
 _VALUES = frozenset((dict, list))
 
 
@@ -67,6 +72,11 @@ class Head(NamedTuple):
         return None if self.answer is None else unfold_answer(self.answer, side)
 
 
+def is_adopted(data: bytes) -> bool:
+    """Tell whether an entry's answer was given to another request, by the bytes of its file."""
+    return data.find(b'"adopted": {', max(data.find(_ORIGIN), 0), max(data.find(_ANSWER), 0)) > 0
+
+
 def read_head(data: bytes) -> Head | None:
     """Read the head of an entry; None where the file is not laid out as it is written, or of another version.
 
@@ -76,10 +86,24 @@ def read_head(data: bytes) -> Head | None:
     origin, answer, bodies, rest = data.find(_ORIGIN), data.find(_ANSWER), data.find(_BODIES), data.rfind(_REST)
     if not 0 < origin < answer < bodies < rest:
         return None
+    name = _NAME.search(data, rest)
     try:
-        tree = parse_entry(data[:origin] + data[answer:bodies] + data[rest:])
+        if name is not None and name.end() == len(data):
+            frame = _frame(data[:origin] + data[rest : name.start()])
+            said = parse_entry(b"{" + data[answer : bodies - 1] + b"}").get("answer")
+            return frame and Head(*frame[:2], said, *frame[3:6], name[1].decode(), int(name[2]))
+        return _head(parse_entry(data[:origin] + data[answer:bodies] + data[rest:]))
     except FormatError:
         return None
+
+
+@lru_cache(maxsize=_FRAMES)
+def _frame(data: bytes) -> Head | None:
+    """Read what all entries of a batch have in common, once."""
+    return _head(parse_entry(data + b"}"))
+
+
+def _head(tree: dict[str, Any]) -> Head | None:
     spec = tree.get("key_spec")
     if tree.get("onetake") != FORMAT_VERSION or type(spec) is not dict:
         return None

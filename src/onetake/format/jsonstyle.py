@@ -54,14 +54,19 @@ class Style:
         Args:
             tree: dict, list, str, int, finite float, bool, None and `Spelled`, of exactly these types.
         """
+        return self.spell_told(tree)[0]
+
+    def spell_told(self, tree: Any) -> tuple[bytes, bool]:
+        """Return what `spell` does, and whether a reader makes the same tree of it: False where that is not known."""
+        is_plain = self.fast is not None
         try:
             text = self.fast(tree) if self.fast else self.spell_part(tree, 0)
         except _HoldsSpelled:
-            text = self.spell_part(tree, 0)
+            text, is_plain = self.spell_part(tree, 0), False
         # These characters occur only inside strings, so the whole text may be searched.
         for char, escape in self.swaps:
             text = text.replace(char, escape)
-        return (text + self.end).encode("utf-8", "backslashreplace")
+        return (text + self.end).encode("utf-8", "backslashreplace"), is_plain
 
     def spell_part(self, value: Any, level: int) -> str:
         """Return a value as it stands *level* containers deep, without the flags that concern strings."""

@@ -18,7 +18,7 @@ from onetake import jsonpath
 from onetake.errors import UsageError
 from onetake.key.url import KEY_HEADERS
 from onetake.model import Headers, Request, Response, header
-from onetake.scrub.bodies import Chunk, chunk_edits, chunks, is_one_text
+from onetake.scrub.bodies import Chunk, chunk_edits, chunks, is_clear
 from onetake.scrub.finder import PLACEHOLDER, Finder, Hit
 from onetake.scrub.heads import HeaderList, cookie_values, known_values, without_credentials
 from onetake.scrub.lanes import Edit, Search
@@ -99,11 +99,9 @@ class Scrubber:
         texts = [Chunk(0, len(rest), rest, "application/json")]
         for side in (request, response):
             texts += chunks(side.body, (header(side.headers, "content-type") or "").lower())
-        if not all(map(is_one_text, texts)):
-            return False
         # No word goes over the end of a line, so all of them are looked through at the cost of one.
-        lines = [*(value for _, value in headers), *(chunk.text for chunk in texts)]
-        return not (self.finder.suspects(url) or self.finder.suspects("\n".join(lines)))
+        lines = [url, *(value for _, value in headers), *(chunk.text for chunk in texts)]
+        return not self.finder.suspects("\n".join(lines)) and all(is_clear(chunk, self.finder) for chunk in texts)
 
 
 class Scrubbing:

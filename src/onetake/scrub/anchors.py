@@ -51,10 +51,10 @@ def long_words(raw: bytes) -> Iterator[tuple[int, int]]:
         start = mapped.find(_LONG, end)
 
 
-def distinct_words(text: str) -> str:
-    """Return the long words of a text, one a line, each once: a stream says the same words with every event."""
+def distinct_words(text: str) -> set[bytes]:
+    """Return the long words of a text, each once: a stream says the same words with every event."""
     raw = text.encode("latin-1", "replace")
-    return b"\n".join({raw[start:end] for start, end in long_words(raw)}).decode("latin-1")
+    return {raw[start:end] for start, end in long_words(raw)}
 
 
 def anchors(low: bytes, start: int, end: int) -> list[tuple[int, int]]:

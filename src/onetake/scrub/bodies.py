@@ -95,24 +95,29 @@ def chunk_edits(chunk: Chunk, search: Search) -> list[Edit]:
         return list(_form(chunk.text, search.finder))
     clean = not search.finder.suspects(chunk.text)
     events = _events(chunk)
+    if clean and not search.declared and _is_clear(chunk.text, events, search.finder):
+        return []
     if events is not None:
-        if clean and not search.declared and holds_none(_texts(chunk.text, events), search.finder):
-            return []
         found = [_joined(chunk.text, spans, search, clean=clean, joins=joins) for spans, joins in events]
         return edits(found, search.finder, clean=clean)
-    if clean and not search.declared and _is_one_text(chunk.text):
-        return []
     whole_text = document(chunk.text, range(len(chunk.text) + 1), search, clean=clean)
     return edits([whole_text], search.finder, clean=clean)
 
 
-def is_one_text(chunk: Chunk) -> bool:
-    """Tell whether a chunk holds a secret only where `Finder.suspects` says so of its text; no path is declared."""
+def is_clear(chunk: Chunk, finder: Finder) -> bool:
+    """Tell quickly that a chunk holds no secret; True is certain, where no path is declared.
+
+    Args:
+        chunk: Its text is none that *finder* suspects.
+        finder: What is a secret.
+    """
     is_form = chunk.content_type.startswith("application/x-www-form-urlencoded")
-    return not (chunk.name or is_form) and _events(chunk) is None and _is_one_text(chunk.text)
+    return not (chunk.name or is_form) and _is_clear(chunk.text, _events(chunk), finder)
 
 
-def _is_one_text(text: str) -> bool:
+def _is_clear(text: str, events: list[_Event] | None, finder: Finder) -> bool:
+    if events is not None:
+        return holds_none(_texts(text, events), finder)
     # The items of a root array are events too, so only there clean text may hold a secret, split over them.
     return text.lstrip()[:1] != "[" and not names_a_secret(text)
 

@@ -14,12 +14,16 @@ from dataclasses import dataclass, field
 from onetake.scrub.finder import Finder
 from onetake.scrub.lanes import broken_fields, starts_anew
 from onetake.scrub.places import MARKS, TOKEN, Lane, Role, names_a_secret, places
+from onetake.strictjson import one_value_reader
 
 # One that does not end reaches to the end of the text, or every quote in it would be tried anew.
 _STRING = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+(?:"(?:\s*+:)?+|\\?\Z))', re.DOTALL)
 # A number of the JSON grammar without its sign, and nothing that only looks like one. It begins with a digit and looks
 # back from there, because a search for one of ten characters is fast.
 _NUMBER = re.compile(r"[0-9](?<![\w.+][0-9])(?:(?<!0)[0-9]+)?(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w.+-])")
+
+
+_read = one_value_reader(json.JSONDecoder(strict=False))
 
 
 class _MayHoldOneError(Exception):
@@ -68,7 +72,8 @@ def holds_none(events: Iterable[tuple[str, bool]], finder: Finder) -> bool:
     except _MayHoldOneError:
         return False
     runs = (texts for run in stream.runs.values() for texts in (*run.ended, run.texts) if len(texts) > 1)
-    return not any(finder.suspects("".join(texts)) for texts in runs)
+    # No word goes over the end of a line, so all runs are looked through at the cost of one.
+    return not finder.suspects("\n".join(["".join(texts) for texts in runs]))
 
 
 class _Stream:
@@ -137,6 +142,6 @@ def _marks(text: str, parts: list[str]) -> tuple[int, ...]:
 
 def _decoded(string: str) -> str:
     try:
-        return str(json.loads(string, strict=False))
+        return str(_read(string))
     except ValueError:
         raise _MayHoldOneError from None

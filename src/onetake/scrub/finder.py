@@ -18,10 +18,13 @@ from onetake.scrub.shapes import KINDS, PRIVATE_KEY, SHAPES, URL_PASSWORD, Shape
 
 PLACEHOLDER = re.compile(r"\[(" + "|".join(sorted(set(KINDS))) + r") ([1-9][0-9]{0,5})\]")
 
+_MOST_WORDS = 4096
+_LONGEST_WORD = 256
+"""Bytes of a word that is kept in mind."""
 _DEEPEST = 3
 """How many escapings within each other are undone."""
 _BASE64 = re.compile("[A-Za-z0-9+/_-]{8,}={0,2}")
-_HIDDEN = re.compile(r"\\(?:/|u00[2-7])")
+_HIDDEN = re.compile(r"\\u00[2-7]")
 _ESCAPABLE = re.compile("[^A-Za-z0-9._~-]")
 _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _JSON_ESCAPE = re.compile(
@@ -81,7 +84,7 @@ def _percent_view(text: str) -> View:
 
 
 class Finder:
-    """Find secrets; immutable.
+    """Find secrets; immutable, but that it keeps words in mind which it need not look at again.
 
     Args:
         known: Values that are credentials whatever they look like.
@@ -95,24 +98,34 @@ class Finder:
         self._parts = {max(_ESCAPABLE.split(value), key=len) for value in known}
         self._encoded = {core for value in known for core in _base64_cores(value)}
         self._patterns = patterns
+        self._harmless: set[bytes] = set()
 
     def suspects(self, text: str) -> bool:
         """Tell quickly whether *text*, as it is on the wire, may hold a secret; False is certain."""
-        return bool(self._patterns) or self._may_hold(text, 0)
+        if self._patterns:
+            return True
+        # What is asked of words is asked of each alone; entries say the same ones again: a model, a URL, a commit.
+        words = distinct_words(text) - self._harmless
+        if self._may_hold(text, words, 0):
+            return True
+        if len(self._harmless) + len(words) <= _MOST_WORDS:
+            self._harmless.update(word for word in words if len(word) <= _LONGEST_WORD)
+        return False
 
-    def _may_hold(self, text: str, depth: int) -> bool:
+    def _may_hold(self, text: str, new: set[bytes], depth: int) -> bool:
         if "PRIVATE KEY" in text or ("://" in text and URL_PASSWORD.pattern.search(text)):
             return True
         if any(part in text for part in self._parts) or any(core in text for core in self._encoded):
             return True
-        words = distinct_words(text)
+        words = b"\n".join(new).decode("latin-1")
         if words and (may_hold_shape(words) or any(self._base64(words, depth))):
             return True
         if depth > _DEEPEST:
             return False
-        if _HIDDEN.search(text) and self._may_hold(json_view(text).text, depth + 1):
-            return True
-        return "%" in words and bool(_PERCENT.search(words)) and self._may_hold(_percent_view(words).text, depth + 1)
+        is_hidden = "\\/" in text or ("\\u00" in text and _HIDDEN.search(text))
+        views = [json_view(text)] if is_hidden else []
+        views += [_percent_view(words)] if "%" in words and _PERCENT.search(words) else []
+        return any(self._may_hold(view.text, distinct_words(view.text), depth + 1) for view in views)
 
     def find(self, text: str) -> list[Hit]:
         """Return the secrets in *text*, in order, none overlapping; a placeholder is none."""

@@ -84,7 +84,15 @@ class Store(Protocol):
         ...
 
 
-def open_store(path: Path, place: str | None = None) -> Store:
+class DiskStore(Store, Protocol):
+    """A store on disk, whose entries people amend."""
+
+    def exchange(self, key: str, ordinal: int, was: bytes, data: bytes) -> bool:
+        """Write an entry over one that is there with the bytes *was*; False if it has others by now, or is gone."""
+        ...
+
+
+def open_store(path: Path, place: str | None = None) -> DiskStore:
     """Return the store that a path means: one file where it ends in `.db`, else a folder of files.
 
     Args:

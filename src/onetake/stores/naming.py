@@ -78,7 +78,7 @@ def label_at(place: str) -> str:
     Args:
         place: Where the entry is, as `Store.locate` tells it.
     """
-    return label_in(re.split("[/#]", place)[-1])
+    return label_in(place.rpartition("/")[2])
 
 
 def label_in(name: str) -> str:

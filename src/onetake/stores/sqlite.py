@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -17,6 +18,13 @@ from onetake.stores.sqlite_file import SqliteFile
 _PLAIN, _ZLIB = 0, 1
 _LEVEL = 1
 _AT_ONCE = 1000
+KEYS_AT_ONCE = 128
+"""Keys that `get_all` takes at most."""
+_BYTES_AT_ONCE = 8 << 20
+_FIRST = (
+    "SELECT key, codec, digest, body FROM entry"
+    f" WHERE key IN ({', '.join('?' * KEYS_AT_ONCE)}) AND ordinal = 0 AND length(body) < 65536"
+)
 _NAMES = "SELECT id, key, ordinal FROM entry WHERE id > ? ORDER BY id LIMIT ?"
 _SIGN, _WORD = 1 << 63, 1 << 64
 
@@ -51,6 +59,26 @@ class SqliteStore:
         )
         return _unpacked(rows[0], lambda: self.locate(key, ordinal)) if rows else None
 
+    def get_all(self, keys: Sequence[str]) -> dict[str, bytes]:
+        """Return the bytes of the first entry of each key, at a fraction of the cost of `get`.
+
+        Args:
+            keys: 64 lower-case hex digits each; from 1 to `KEYS_AT_ONCE`.
+
+        Returns:
+            By key; one that is not in it may still be there: large, or damaged, as `get` will say.
+        """
+        of_number = {_id(key, 0)[0]: key for key in keys}
+        numbers, found, size = [*of_number], dict[str, bytes](), 0
+        numbers += numbers[:1] * (KEYS_AT_ONCE - len(numbers))
+        for number, *row in self._file.read(_FIRST, *numbers):
+            with suppress(StoreError):
+                found[of_number[number]] = data = _unpacked(row, lambda: self._place)
+                size += len(data)
+            if size > _BYTES_AT_ONCE:
+                break
+        return found
+
     def add(self, key: str, ordinal: int, data: bytes, label: str = "") -> bool:
         """Create an entry, never over another one; see `Store.add`."""
         return bool(self._file.write(self._put("INSERT OR IGNORE", key, ordinal, data, label)))
@@ -69,6 +97,18 @@ class SqliteStore:
         """Write an entry over the one that is there (or none)."""
         self._file.write(self._put("INSERT OR REPLACE", key, ordinal, data, label))
 
+    def exchange(self, key: str, ordinal: int, was: bytes, data: bytes) -> bool:
+        """Write an entry over one that is there, unless that was changed meanwhile; False if it was, or is gone.
+
+        Args:
+            key: 64 lower-case hex digits.
+            ordinal: 0 or more.
+            was: The bytes that it was read with.
+            data: The whole entry.
+        """
+        sql = "UPDATE entry SET codec = ?, digest = ?, body = ? WHERE key = ? AND ordinal = ? AND digest = ?"
+        return bool(self._file.write(_Change(sql, (*_packed(data), *_id(key, ordinal), sha256(was).digest()))))
+
     def delete(self, key: str, ordinal: int) -> bool:
         """Remove an entry; False if there was none."""
         wanted = _id(key, ordinal)
@@ -83,30 +123,35 @@ class SqliteStore:
             yield from ((_hex(number), ordinal) for _, number, ordinal in rows)
             last = rows[-1][0]
 
+    def file_names(self) -> list[str]:
+        """List what the entries' own files would be called, sorted."""
+        rows = self._file.read("SELECT key, ordinal, label FROM entry")
+        return sorted(entry_name(_hex(number), ordinal, label) for number, ordinal, label in rows)
+
     def ordinals(self, key: str) -> set[int]:
         """Return the ordinals that are stored for a key."""
         rows = self._file.read("SELECT ordinal FROM entry WHERE key = ?", _id(key, 0)[0])
         return {ordinal for (ordinal,) in rows}
 
     def locate(self, key: str, ordinal: int) -> str:
-        """Return where an entry is, or would be: the file, and behind `#` what its own file would be called."""
+        """Return where an entry is, or would be: the file, and behind a slash what its own file would be called."""
         name = entry_name(key, ordinal)
         try:
             rows = self._file.read("SELECT label FROM entry WHERE key = ? AND ordinal = ?", *_id(key, ordinal))
         except StoreError:
             rows = []
-        return f"{self._place}#{entry_name(key, ordinal, rows[0][0]) if rows else name}"
+        return f"{self._place}/{entry_name(key, ordinal, rows[0][0]) if rows else name}"
 
     def get_side(self, name: str) -> bytes | None:
         """Return a sidecar's bytes, None if there is none; bytes without their digest raise `StoreError`."""
         side_digest(name)
         rows = self._file.read("SELECT codec, digest, body FROM side WHERE name = ?", name)
-        return _unpacked(rows[0], lambda: f"{self._place}#{name}") if rows else None
+        return _unpacked(rows[0], lambda: f"{self._place}/{name}") if rows else None
 
     def add_side(self, name: str, data: bytes) -> None:
         """Keep a sidecar; one that is there stays, unless it is damaged."""
         if side_digest(name) not in (None, sha256(data).hexdigest()):
-            raise StoreError(f"{self._place}#{name}: cannot be written: the bytes do not have the digest of the name")
+            raise StoreError(f"{self._place}/{name}: cannot be written: the bytes do not have the digest of the name")
         try:
             if self.get_side(name) is not None:
                 return
@@ -137,10 +182,10 @@ class SqliteStore:
         """Close the file, which is then one file again; what is asked afterwards opens it anew."""
         self._file.close()
 
-    def _put(self, verb: str, key: str, ordinal: int, data: bytes, label: str) -> _Change:
+    def _put(self, verb: str, key: str, ordinal: int, data: bytes, label: str) -> _Put:
         entry_name(key, ordinal, label)
         sql = f"{verb} INTO entry (key, ordinal, label, codec, digest, body) VALUES (?, ?, ?, ?, ?, ?)"
-        return _Change(sql, (*_id(key, ordinal), label, *_packed(data)))
+        return _Put(sql, (*_id(key, ordinal), label), data)
 
 
 class _Change:
@@ -156,12 +201,24 @@ class _Change:
         return connection.execute(self._sql, self._values).rowcount
 
 
+class _Put:
+    """One entry; packed by the thread that commits it: of many that pack at once, each waits for the others."""
+
+    __slots__ = ("_data", "_name", "_sql")
+
+    def __init__(self, sql: str, name: tuple[int, int, str], data: bytes) -> None:
+        self._sql, self._name, self._data = sql, name, data
+
+    def __call__(self, connection: sqlite3.Connection) -> int:
+        return connection.execute(self._sql, (*self._name, *_packed(self._data))).rowcount
+
+
 class _Changes:
     """Several statements, in one transaction."""
 
     __slots__ = ("_some",)
 
-    def __init__(self, some: list[_Change]) -> None:
+    def __init__(self, some: list[_Put]) -> None:
         self._some = some
 
     def __call__(self, connection: sqlite3.Connection) -> int:
@@ -186,7 +243,7 @@ def _packed(data: bytes) -> tuple[int, bytes, bytes]:
     return codec, sha256(data).digest(), body
 
 
-def _unpacked(row: tuple[Any, ...], place: Callable[[], str]) -> bytes:
+def _unpacked(row: Sequence[Any], place: Callable[[], str]) -> bytes:
     codec, digest, body = row
     try:
         data = zlib.decompress(body) if codec == _ZLIB else bytes(body)

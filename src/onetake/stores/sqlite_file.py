@@ -47,6 +47,8 @@ ENTRIES = Tables(
 )
 """The tables of a store."""
 _PAGE = 8192
+_CACHED = -32 * 1024
+"""What a reader holds of a file at most, in KiB as SQLite takes it: all of the index that finds a million entries."""
 _PATIENCE_S = 60.0
 """Seconds that a writer waits for those of other processes."""
 _NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "fuse.sshfs"})
@@ -204,6 +206,7 @@ class SqliteFile:
         connection = self._connected(f"{uri}?immutable=1" if is_sealed else f"{uri}?mode=rw")
         try:
             connection.execute("PRAGMA query_only = ON")
+            connection.execute(f"PRAGMA cache_size = {_CACHED}")
             if self._version(connection) == 0:
                 connection.close()
                 return None

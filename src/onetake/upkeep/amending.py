@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from onetake.cassette_files import read_file
 from onetake.errors import FormatError, StoreError
 from onetake.format import load_entry
 from onetake.model import Entry
-from onetake.stores import files
-from onetake.stores.directory import DirectoryStore
+from onetake.stores import DiskStore, Store, open_store
 from onetake.stores.naming import parse_name
 from onetake.upkeep.limits import SECONDS, TookTooLongError, at_most
 from onetake.writing import looked_over
@@ -37,19 +38,19 @@ def amend(path: Path, seen: Entry, change: _Change) -> bool:
         SecretLeftError: The new provenance holds a secret; nothing was written.
         StoreError: It cannot be read or written.
     """
-    store = DirectoryStore(path.parent)
-    for _ in range(_TRIES):
-        data = _read(path)
-        changed = _changed(path, data, seen, change, store) if data is not None else None
-        if data is None or changed is None:
-            return False
-        entry, new, sides = changed
-        if new == data or exchange(store, entry, data, new, sides):
-            return True
+    with closing(open_store(path.parent)) as store:
+        for _ in range(_TRIES):
+            data = _read(path, store)
+            changed = _changed(path, data, seen, change, store) if data is not None else None
+            if data is None or changed is None:
+                return False
+            entry, new, sides = changed
+            if new == data or exchange(store, entry, data, new, sides):
+                return True
     raise StoreError(f"{path.as_posix()}: cannot be written: it is changed all the time")
 
 
-def exchange(store: DirectoryStore, entry: Entry, was: bytes, data: bytes, sides: Mapping[str, bytes]) -> bool:
+def exchange(store: DiskStore, entry: Entry, was: bytes, data: bytes, sides: Mapping[str, bytes]) -> bool:
     """Write an entry over what it was made of, its sidecars before it.
 
     Args:
@@ -72,13 +73,13 @@ def exchange(store: DirectoryStore, entry: Entry, was: bytes, data: bytes, sides
     return True
 
 
-def _add_sides(store: DirectoryStore, sides: Mapping[str, bytes]) -> None:
+def _add_sides(store: Store, sides: Mapping[str, bytes]) -> None:
     for name, content in sides.items():
         store.add_side(name, content)
 
 
 def _changed(
-    path: Path, data: bytes, seen: Entry, change: _Change, store: DirectoryStore
+    path: Path, data: bytes, seen: Entry, change: _Change, store: Store
 ) -> tuple[Entry, bytes, dict[str, bytes]] | None:
     """Return the entry in a file, and the bytes and sidecars of the changed one; None where it is another by now."""
     try:
@@ -92,8 +93,8 @@ def _changed(
         raise FormatError(f"{path.as_posix()}: cannot be looked through: {error}") from None
 
 
-def _read(path: Path) -> bytes | None:
+def _read(path: Path, store: Store) -> bytes | None:
     try:
-        return files.read(path)
+        return read_file(path, store)
     except OSError as error:
         raise StoreError(f"{path.as_posix()}: cannot be read: {error.strerror or error}") from error

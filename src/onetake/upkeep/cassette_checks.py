@@ -9,10 +9,9 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
-from onetake.errors import FormatError
+from onetake.errors import FormatError, StoreError
 from onetake.model import Entry, Mode
 from onetake.printable import spelled
-from onetake.stores import files
 from onetake.stores.naming import Slot, side_hex
 from onetake.upkeep import mends, secrets
 from onetake.upkeep.findings import Code, Finding, Severity, finding
@@ -21,8 +20,6 @@ from onetake.upkeep.limits import SECONDS, at_most, cannot_be_checked
 from onetake.upkeep.projects import Project, Schemas
 
 _SCHEMAS = "_schemas"
-_LARGEST_SIDE = 256 * 1024 * 1024
-"""Bytes of a sidecar that are looked through."""
 
 
 class Repeated:
@@ -109,16 +106,19 @@ def check_sides(holding: Holding, named: Collection[str] | None, schemas: Schema
         path = holding.folder / name
         try:
             with at_most(SECONDS):
-                found = list(_check_side(path, named, schemas))
+                found = list(_check_side(holding, name, named, schemas))
         except Exception as error:  # noqa: BLE001 - whatever a file was made to do to what reads it, it is told
             found = [cannot_be_checked(path, error)]
         yield from found
 
 
-def _check_side(path: Path, named: Collection[str] | None, schemas: Schemas) -> Iterator[Finding]:
-    digest = side_hex(f"{path.parent.name}/{path.name}")
+def _check_side(holding: Holding, name: str, named: Collection[str] | None, schemas: Schemas) -> Iterator[Finding]:
+    path, digest = holding.folder / name, side_hex(name)
     try:
-        data = files.read(path, _LARGEST_SIDE) or b""
+        data = holding.side(name)
+    except StoreError as error:
+        yield finding(Code.BROKEN, path, str(error), mends.RESTORE)
+        return
     except OSError as error:
         code, mend = Code.BROKEN, "put a file in its place"
         if error.errno == errno.EFBIG:

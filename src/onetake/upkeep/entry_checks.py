@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from datetime import date
+from functools import lru_cache
 from typing import Any
 
 from onetake import dialects, gate, key_specs
+from onetake.cassette_files import is_one_file
 from onetake.dialects import Dialect
 from onetake.errors import FormatError, NewerFormatError, StoreError
 from onetake.format.sidecar import without_remedy
@@ -24,6 +26,7 @@ from onetake.upkeep.holding import Held
 from onetake.writing import decoration
 
 _Keying = tuple[Keyer, tuple[date, ...] | None]
+_label = lru_cache(maxsize=64)(label)  # a project asks a few models
 _VERDICTS = ("good", "kept", "left", "reject")
 
 
@@ -39,7 +42,7 @@ class Keyers:
         Raises:
             FormatError: The rules are damaged or unknown.
         """
-        name = json.dumps(rules)
+        name = json.dumps(rules) if rules else ""
         if name not in self._made:
             self._made[name] = Keyer.from_spec(rules)
         return self._made[name]
@@ -53,7 +56,8 @@ def unreadable(held: Held) -> Finding:
 
 def unread(held: Held) -> tuple[str, str]:
     """Say why a file cannot be read as an entry, and what mends it."""
-    return f"unreadable entry: {without_remedy(held.why)}", mends.UPGRADE if held.is_newer else mends.RESTORE
+    mend = mends.fsck(held.path.parent, "--repair") if is_one_file(held.path.parent) else mends.RESTORE
+    return f"unreadable entry: {without_remedy(held.why)}", mends.UPGRADE if held.is_newer else mend
 
 
 def key_fault(entry: Entry, keyers: Keyers) -> tuple[str, str] | None:
@@ -185,7 +189,7 @@ def _usual_name(entry: Entry) -> str:
     if dialect is None or entry.key_spec.rules:
         return ""
     try:
-        return entry_name(entry.key, entry.ordinal, label(dialect.operation, dialect.model_asked(request) or ""))
+        return entry_name(entry.key, entry.ordinal, _label(dialect.operation, dialect.model_asked(request) or ""))
     except StoreError:
         return ""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -15,12 +15,12 @@ from onetake.key import Keyer
 from onetake.model import Entry
 from onetake.pins import Pins
 from onetake.stores.naming import Slot
-from onetake.upkeep import entry_checks, secrets
+from onetake.upkeep import entry_checks, mends, secrets
 from onetake.upkeep.cassette_checks import Ordinals, Repeated, check_sides, check_twins
 from onetake.upkeep.contract_checks import ContractChecks
 from onetake.upkeep.findings import Code, Finding, finding
 from onetake.upkeep.holding import Held, Holding, digests_in, holding_of
-from onetake.upkeep.limits import SECONDS, at_most, cannot_be_checked
+from onetake.upkeep.limits import SECONDS, at_most, cannot_be_checked, limiting
 from onetake.upkeep.neighbours import Neighbours, roots_below
 from onetake.upkeep.orphans import Usage
 from onetake.upkeep.outdated_keys import OutdatedKeys
@@ -95,6 +95,7 @@ class Examination:
 
     def __init__(self, start: Path, *, importing: bool, shared_from: int = MANY) -> None:
         self._start = start
+        self._importing = importing
         self._shared_from = None if importing else shared_from
         self._projects = Projects(start, importing=importing)
         self._schemas = Schemas()
@@ -152,11 +153,13 @@ class Examination:
         self._refuse_unlisted(listed)
         seen = SeenFolder(listed.folder)
         if listed.why:
-            seen.findings.append(finding(Code.BROKEN, listed.folder, listed.why, "let it be read, or move it away"))
+            mend = mends.fsck(listed.folder) if listed.is_one_file else "let it be read, or move it away"
+            seen.findings.append(finding(Code.BROKEN, listed.folder, listed.why, mend))
         elif holding := holding_of(listed):
             seen.is_cassette = True
             known = len(self._contracts.stored)
-            self._see(seen, holding, self._projects.of(listed.folder.absolute()))
+            with closing(holding.store), nullcontext() if self._importing else limiting():
+                self._see(seen, holding, self._projects.of(listed.folder.absolute()))
             seen.schemas = dict(islice(self._contracts.stored.items(), known, None))
         return seen
 

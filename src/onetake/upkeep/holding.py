@@ -15,8 +15,7 @@ from onetake.errors import FormatError, NewerFormatError, StoreError
 from onetake.format import load_entry
 from onetake.format.entryjson import LARGEST
 from onetake.model import Entry
-from onetake.stores import files
-from onetake.stores.directory import DirectoryStore
+from onetake.stores import files, open_store
 from onetake.stores.naming import SIDE_FOLDERS, Slot, parse_name
 
 _ENTRY_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{\s*\"onetake\"\s*:\s*\d")
@@ -25,6 +24,8 @@ _DIGEST = b"x" * 64
 _ESCAPED = re.compile(rb"\\u00[36]")
 _LINE = re.compile(r"\bline (\d{1,9})\b")
 _HEAD = 64
+_LARGEST_SIDE = 256 * 1024 * 1024
+"""Bytes of a sidecar that are looked through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +66,21 @@ class Holding:
     Args:
         folder: Its path, as it is reached from where the search started.
         paths: Its files that are named as entries, or begin as entries do.
+        is_one_file: Whether it is a store that is one file.
     """
 
-    def __init__(self, folder: Path, paths: tuple[Path, ...]) -> None:
+    def __init__(self, folder: Path, paths: tuple[Path, ...], *, is_one_file: bool = False) -> None:
         self.folder = folder
         self.paths = paths
-        self.store = DirectoryStore(folder)
+        self.is_one_file = is_one_file
+        self.store = open_store(folder)
 
     def read(self) -> Iterator[Held]:
         """Read one file after the other; what cannot be read does not stop the rest."""
-        return map(self.held, self.paths)
+        try:
+            yield from map(self.held, self.paths)
+        finally:
+            self.store.close()
 
     @property
     def sides(self) -> tuple[str, ...]:
@@ -93,24 +99,34 @@ class Holding:
         except StoreError as error:
             return (), str(error)
 
+    def side(self, name: str) -> bytes:
+        """Return what lies in one of its sidecars, whole or not.
+
+        Raises:
+            OSError, StoreError: It cannot be read.
+        """
+        if self.is_one_file:
+            return self.store.get_side(name) or b""
+        return files.read(self.folder / name, _LARGEST_SIDE) or b""
+
     def held(self, path: Path) -> Held:
         """Read one of its files."""
         slot, data = parse_name(path.name), b""
         try:
-            data = files.read(path, LARGEST) or b""
+            data = (self.store.get(*slot) if self.is_one_file and slot else files.read(path, LARGEST)) or b""
             return Held(path, slot, data, load_entry(data, self.store.get_side))
         except OSError as error:
             return Held(path, slot, data, None, f"cannot be read: {error.strerror or error}")
         except (FormatError, StoreError) as error:
-            return Held(path, slot, data, None, str(error), isinstance(error, NewerFormatError))
+            why = str(error).removeprefix(f"{path.as_posix()}: ")
+            return Held(path, slot, data, None, why, isinstance(error, NewerFormatError))
 
 
 def holding_of(listed: Listed) -> Holding | None:
     """Return what a listed folder holds; None where that is nothing of ours."""
     jsons = [name for name in listed.names if name.endswith(".json") and not name.startswith(".")]
-    paths = [listed.folder / name for name in jsons]
-    own = tuple(path for path in paths if parse_name(path.name) or begins_as_entry(path))
-    found = Holding(listed.folder, own)
+    own = tuple([listed.folder / name for name in jsons if parse_name(name) or begins_as_entry(listed.folder / name)])
+    found = Holding(listed.folder, own, is_one_file=listed.is_one_file)
     if own or (not set(SIDE_FOLDERS).isdisjoint(listed.folders) and (found.sides or found.unlisted)):
         return found
     return None
@@ -133,7 +149,7 @@ def digests_in(data: bytes) -> set[str]:
     Args:
         data: The file; what can be read as JSON may spell a digit as an escape.
     """
-    if _ESCAPED.search(data):
+    if b"\\u00" in data and _ESCAPED.search(data):
         with suppress(ValueError, RecursionError):
             data += json.dumps(json.loads(data)).encode()
     found: set[str] = set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import NoReturn
 
@@ -16,10 +16,32 @@ from onetake.upkeep.findings import Code, Finding, finding
 SECONDS = 10.0
 """Seconds that one file may take: far more than any takes that was recorded."""
 _AGAIN = 1.0
+_seconds = SECONDS
+"""What the handler of `limiting` says, as it is set last."""
+_is_limiting = False
 
 
 class TookTooLongError(Exception):
     """Looking at a file was given up."""
+
+
+@contextmanager
+def limiting() -> Iterator[None]:
+    """Let each `at_most` in what runs here do without a handler of its own: to set one costs more than its timer.
+
+    Nothing that runs here may set a handler for that signal, so it is for what runs nobody else's code.
+    """
+    global _is_limiting
+    if _is_limiting or not _can_limit():
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, _give_up)
+    _is_limiting = True
+    try:
+        yield
+    finally:
+        _is_limiting = False
+        signal.signal(signal.SIGALRM, before if before is not None else signal.SIG_DFL)
 
 
 @contextmanager
@@ -33,24 +55,28 @@ def at_most(seconds: float) -> Iterator[None]:
     Args:
         seconds: More than 0.
     """
+    global _seconds
+    if not _can_limit():
+        yield
+        return
+    with nullcontext() if _is_limiting else limiting():
+        _seconds = seconds
+        try:
+            # Again and again: what runs here may take the first for an error of its own.
+            signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _can_limit() -> bool:
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    if signal.getitimer(signal.ITIMER_REAL)[0]:
-        yield
-        return
+        return False
+    return not signal.getitimer(signal.ITIMER_REAL)[0]
 
-    def give_up(*_: object) -> NoReturn:
-        raise TookTooLongError(f"it took more than {seconds:g} seconds")
 
-    before = signal.signal(signal.SIGALRM, give_up)
-    try:
-        # Again and again: what runs here may take the first for an error of its own.
-        signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before if before is not None else signal.SIG_DFL)
+def _give_up(*_: object) -> NoReturn:
+    raise TookTooLongError(f"it took more than {_seconds:g} seconds")
 
 
 def cannot_be_checked(path: Path, error: Exception) -> Finding:

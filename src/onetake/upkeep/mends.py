@@ -83,6 +83,16 @@ def check(folder: Path) -> Command:
     return Command(f"onetake check {written(folder)}")
 
 
+def fsck(file: Path, option: str = "") -> Command:
+    """Return the command that says what is damaged in a store that is one file; with `--repair` it takes that out."""
+    return Command(f"onetake store fsck {written(file)} {option}".rstrip())
+
+
+def unpack(file: Path) -> str:
+    """Say how a command that takes files of entries works on a store that is one file."""
+    return f"`onetake store unpack {written(file)} FOLDER` makes a folder of it, which takes all commands"
+
+
 def diff(path: Path, other: Path) -> Command:
     """Return the command that says how two entries differ."""
     return Command(f"onetake diff {written(path)} {written(other)}")

@@ -25,7 +25,7 @@ from onetake.upkeep.adopt.nearness import Asked, Nearness
 from onetake.upkeep.findings import Code, Finding, finding
 from onetake.upkeep.limits import SECONDS, TookTooLongError, at_most
 from onetake.upkeep.runs import Runs
-from onetake.usage import CassetteUsage, entries_in
+from onetake.usage import CassetteUsage, entries_in, holds_replies
 
 _MOST = 20_000
 """Requests of one cassette that are kept in mind, to find among them what took an orphan's place."""
@@ -180,7 +180,8 @@ class CassetteUse:
         adopted = entry.provenance.get("adopted")
         if isinstance(adopted, dict):
             self._adopted[str(adopted.get("from"))[:16], entry.ordinal] = self._usage.asked(path, entry)
-        if slot in self._unused and self._runs.left(self._folder, slot, entry):
+        may_be_left = slot in self._unused and (entry.provenance.get("test") or not holds_replies(self._folder))
+        if may_be_left and self._runs.left(self._folder, slot, entry):
             self._left.append((self._usage.asked(path, entry), self._usage.spares(path, entry)))
         elif (self._unused or self._missed) and len(self._stored) < _MOST:
             self._stored.append(self._usage.asked(path, entry))

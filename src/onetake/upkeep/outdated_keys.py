@@ -35,11 +35,11 @@ class OutdatedKeys:
 
     def check(self, held: Held, entry: Entry, project: Project) -> Iterator[Finding]:
         """Say that an entry, whose key has been verified, has another key today, or is of an older recipe or list."""
-        spec, line = entry.key_spec, held.line_of("key_spec")
+        spec = entry.key_spec
         if key_specs.format_age(spec) is Age.OLDER:
             today = key_specs.current({})
             why = f"{key_specs.told(spec)}, which were older than those of today ({today.recipe}, {today.scrub})"
-            yield finding(Code.OUTDATED_KEY, held.path, why, mends.rekey(held.path.parent), line)
+            yield _outdated(held, why)
             return
         if self._is_settings_own(entry, project):
             return
@@ -48,14 +48,15 @@ class OutdatedKeys:
         if keyer.key(entry.request, days) == entry.key:
             return
         why = "its key is of other rules than the settings hold today: no replay finds it"
-        yield finding(Code.OUTDATED_KEY, held.path, why, mends.rekey(held.path.parent), line)
+        yield _outdated(held, why)
 
     def _is_settings_own(self, entry: Entry, project: Project) -> bool:
         """Tell whether an entry was keyed by the very rules that the settings hold."""
-        name = (project.file, json.dumps(entry.key_spec.rules))
+        rules = entry.key_spec.rules
+        name = (project.file, json.dumps(rules) if rules else "")
         if name not in self._stored:
             try:
-                self._stored[name] = read_rules(entry.key_spec.rules) == project.settings.key
+                self._stored[name] = read_rules(rules) == project.settings.key
             except UsageError:
                 self._stored[name] = False
         return self._stored[name]
@@ -64,3 +65,7 @@ class OutdatedKeys:
         if project.file not in self._rulings:
             self._rulings[project.file] = Ruling(project, NO_RULES, NO_RULES)
         return self._rulings[project.file]
+
+
+def _outdated(held: Held, why: str) -> Finding:
+    return finding(Code.OUTDATED_KEY, held.path, why, mends.rekey(held.path.parent), held.line_of("key_spec"))

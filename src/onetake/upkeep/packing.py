@@ -18,6 +18,9 @@ from onetake.stores import FILE, Store, files, open_store
 from onetake.stores.naming import label_at
 from onetake.stores.sqlite import SqliteStore
 
+_MANY = 10_000
+"""Entries of a folder above which it is said that one file would serve better: each costs an inode and an fsync."""
+
 _WRITERS = 8
 """Files that are written side by side: each waits for the disk."""
 
@@ -165,7 +168,8 @@ def faults(path: Path) -> Iterator[Fault]:
             try:
                 store.get_side(name)
             except StoreError as error:
-                yield Fault(f"{store.place}#{name}", str(error))
+                place = f"{store.place}/{name}"
+                yield Fault(place, str(error).removeprefix(f"{place}: "))
 
 
 def stats(path: Path) -> Stats:
@@ -197,14 +201,13 @@ def stats(path: Path) -> Stats:
             if at := entry.provenance.get("recorded_at"):
                 times = [min([*times, str(at)]), max([*times, str(at)])]
         sides = len(list(store.side_names()))
-    taken = sum(one.stat().st_size for one in ([path] if path.is_file() else path.rglob("*")) if one.is_file())
     return Stats(
         kind="file" if path.is_file() else "folder",
         entries=sum(verdicts.values()),
         damaged=damaged,
         sides=sides,
         keys=len(keys),
-        bytes=taken,
+        bytes=size_of(path),
         content=content,
         verdicts=dict(sorted(verdicts.items())),
         contracts=dict(sorted(contracts.items())),
@@ -212,6 +215,25 @@ def stats(path: Path) -> Stats:
         oldest=min(times, default=""),
         newest=max(times, default=""),
     )
+
+
+def size_of(path: Path) -> int:
+    """Return the bytes that the files of a store take."""
+    return sum(one.stat().st_size for one in ([path] if path.is_file() else path.rglob("*")) if one.is_file())
+
+
+def too_many(path: Path, store: Store) -> int:
+    """Return how many entries a folder has where one file would serve better; 0 for all other stores.
+
+    Args:
+        path: Where the store is.
+        store: It.
+
+    Raises:
+        StoreError: The folder cannot be listed.
+    """
+    count = sum(1 for _ in store.names()) if path.is_dir() else 0
+    return count if count > _MANY else 0
 
 
 def _copied(source: Store, target: Store) -> Packed:
@@ -249,7 +271,7 @@ def read_or_fault(store: Store, key: str, ordinal: int) -> tuple[Entry, int] | F
         data = store.get(key, ordinal) or b""
         entry = load_entry(data, store.get_side)
     except (FormatError, StoreError) as error:
-        return Fault(place, str(error))
+        return Fault(place, str(error).removeprefix(f"{place}: "))
     if (entry.key[:16], entry.ordinal) != (key[:16], ordinal):
         return Fault(place, f"its name is not that of the entry in it (key {entry.key}, ordinal {entry.ordinal})")
     return entry, len(data)

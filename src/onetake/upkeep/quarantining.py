@@ -31,7 +31,7 @@ def quarantine(path: Path, into: Path) -> list[Fault]:
         for key, ordinal in sorted(store.names()):
             fault = read_or_fault(store, key, ordinal)
             if isinstance(fault, Fault):
-                name = Path(store.locate(key, ordinal).rpartition("#")[2]).name
+                name = Path(store.locate(key, ordinal)).name
                 data = store.raw(key, ordinal) if isinstance(store, SqliteStore) else files.read(path / name)
                 taken.append(Fault(_put_aside(into / name, data or b""), fault.why))
                 store.delete(key, ordinal)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from onetake.upkeep.contract_checks import StoredSchema
 from onetake.upkeep.findings import Finding
@@ -29,6 +30,10 @@ class Seen:
     size: int
     findings: tuple[Finding, ...]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Be pickled with a text for the path: taken apart, as it is else, it takes longer than all the rest."""
+        return _seen, (str(self.path), self.key, self.ordinal, self.size, self.findings)
+
 
 @dataclass(slots=True)
 class SeenFolder:
@@ -53,3 +58,7 @@ class SeenFolder:
     served: Served = field(default_factory=Served)
     schemas: dict[str, StoredSchema] = field(default_factory=dict)
     is_untold: bool = False
+
+
+def _seen(path: str, *rest: Any) -> Seen:
+    return Seen(Path(path), *rest)

@@ -87,6 +87,8 @@ def status(start: Path, *, importing: bool = False, shared_from: int = MANY) -> 
         for one in folder.findings:  # what is found of several files together comes behind them
             if before := seen.get(one.path):
                 seen[one.path] = replace(before, findings=(*before.findings, one))
+            elif one.path == folder.folder and not folder.is_cassette and one.code is Code.BROKEN:
+                seen[one.path] = Seen(one.path, "", 0, 0, (one,))  # what cannot be listed: nobody knows how many
     entries = tuple(_advised(one, orphans.get(path)) for path, one in seen.items())
     found = Counter(one.advice for one in entries)
     counts = {advice.value: found[advice] for advice in Advice}

@@ -1,8 +1,13 @@
-"""What the proofs of batches share: a provider of its own process, trials that are killed, and what must then hold."""
+"""What the proofs of batches share: a provider of its own process, trials that are killed, and what must then hold.
+
+`test_batch_faults.py` lists the faults, each with its tests; `scripts/sweep` tries them all, and prints figures.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import runpy
 import shutil
 import socket
 import subprocess
@@ -27,9 +32,11 @@ from onetake.stores import open_store
 from onetake.upkeep import packing
 
 HERE = Path(__file__).parent
+Started = runpy.run_path(str(HERE / "started.py"))["Started"]
 IN_FLIGHT = 4
 _PRICES = (Decimal("0.15"), Decimal("0.6"))
 _NUMBERS = count(1)
+_FIGURE = "of batches: "
 _SCHEMA = {
     "type": "object",
     "properties": {"label": {"type": "string"}, "number": {"type": "integer"}},
@@ -48,17 +55,31 @@ def server():
         process.kill()
 
 
+@pytest.fixture(scope="session")
+def starter():
+    """What starts runs; see `starter.py`."""
+    if not hasattr(os, "fork"):
+        pytest.skip("this system has no fork")
+    program = [sys.executable, str(HERE / "starter.py")]
+    with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline()
+        yield process.stdin
+
+
 class Trial:
     """A batch in a folder of its own, its runs as processes, and what the provider saw of them.
 
     Args:
         folder: Where to.
         server: The provider's address.
+        starter: Returns what starts processes.
     """
 
-    def __init__(self, folder, server):
+    def __init__(self, folder, server, starter):
         self.folder = folder
         self.server = server
+        self.figures = Counter()
+        self._starter = starter
         self.model = f"model-{next(_NUMBERS)}"
         self.out = folder / "rows.jsonl"
         (folder / "schema.json").write_text(json.dumps(_SCHEMA))
@@ -90,34 +111,26 @@ class Trial:
         """The words of a run."""
         return ["batch", "run", "in.jsonl", "-c", "job.toml", "-o", out, "--yes", "--progress", "none", *options]
 
-    def start(self, *options, strace=(), program=("-m", "onetake"), **more):
-        """Start a run as a process; *strace* are its options, where it is traced."""
-        return self._started([*program, *self.words(*options, **more)], strace)
+    def start(self, *options, out="rows.jsonl", **more):
+        """Start a run as a process; more: see `Started`."""
+        self.figures["runs as processes"] += 1
+        return self.process(*self.words(*options, out=out), **more)
 
-    def run(self, *options, **more):
-        """Run to the end, in a process where that is told; returns the exit code and what was said."""
-        if more.keys() & {"strace", "program"}:
-            return ended(self.start(*options, **more))
-        return self.onetake(*self.words(*options, **more))
+    def process(self, *words, **more):
+        """Start any command as a process; more: see `Started`."""
+        return Started(self._starter(), self.folder, words, **more)
 
-    def onetake(self, *words, strace=()):
-        """Run any command; returns the exit code and what it said."""
-        if strace:
-            return ended(self._started(["-m", "onetake", *words], strace))
+    def run(self, *options, out="rows.jsonl", **more):
+        """Run to the end, in a process where more is told; returns the exit code and what was said."""
+        return ended(self.start(*options, out=out, **more)) if more else self.onetake(*self.words(*options, out=out))
+
+    def onetake(self, *words, **more):
+        """Run any command, in a process where more is told; returns the exit code and what it said."""
+        if more:
+            return ended(self.process(*words, **more))
         with chdir(self.folder):
             done = CliRunner().invoke(commands, words, catch_exceptions=False)
         return done.exit_code, done.output
-
-    def _started(self, words, strace):
-        traced = ["strace", "-f", "-o", str(self.folder / "trace"), *strace] if strace else []
-        return subprocess.Popen(
-            [*traced, sys.executable, *words],
-            cwd=self.folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
 
     def kill_at(self, number, delay=0.0, **more):
         """Start a run, and kill it some time after the provider's n-th call of it."""
@@ -126,6 +139,7 @@ class Trial:
         with suppress(subprocess.TimeoutExpired):
             process.wait(delay)
         process.kill()
+        self.figures["kills at random times"] += 1
         return ended(process)
 
     def calls(self, at_least=0):
@@ -146,17 +160,19 @@ class Trial:
         with closing(Ledger(folder_of(self.folder / "calls.db") / "calls.db.intents.db")) as ledger:
             return ledger.totals()
 
-    def check(self, in_flight=0):
+    def check(self, in_flight=0, unsure=0):
         """See that all holds that must hold after a run that ended: the promise of batches.
 
         Args:
             in_flight: How many calls may have been in flight at kills.
+            unsure: How many got no whole answer, so that nobody who asked can know whether they are billed.
         """
         records = (self.folder / "in.jsonl").read_bytes().count(b"\n")
+        self.figures.update({"trials that held": 1, "rows that were right": records})
         assert [row["line"] for row in self.rows()] == [*range(1, records + 1)]
         self._check_replay()
         stored = self._check_calls(in_flight)
-        self._check_ledger(in_flight, stored)
+        self._check_ledger(in_flight, unsure, stored)
         litter = [*self.folder.rglob("*.tmp"), *self.folder.rglob("*.partial"), *self.folder.rglob("*-wal")]
         assert litter == []
         assert list(packing.faults(self.folder / "calls.db")) == []
@@ -186,16 +202,18 @@ class Trial:
         assert len({call["key"] for call in stored}) == len(stored)
         return stored
 
-    def _check_ledger(self, in_flight, stored):
+    def _check_ledger(self, in_flight, unsure, stored):
         """The ledger has every call, and at most those in flight besides; the cost is true to the last digit."""
         calls, totals = self.calls(), self.totals()
         assert totals.unsettled == 0
         assert totals.stored == len(stored)
-        assert totals.lost <= in_flight
-        assert len(calls) <= totals.attempts <= len(calls) + totals.lost
-        assert len([call for call in calls if call["word"] == "good"]) - len(stored) <= totals.lost
+        assert unsure <= totals.lost <= in_flight + unsure
+        self.figures["calls"] += len(calls)
+        self.figures["calls that a kill may have cost"] += totals.lost - unsure
+        assert len(calls) <= totals.attempts <= len(calls) + totals.lost - unsure
+        assert len([call for call in calls if call["word"] == "good"]) - len(stored) <= totals.lost - unsure
         assert cost(stored) <= totals.cost <= cost(calls)
-        if not totals.lost:
+        if totals.lost == unsure:
             assert totals.cost == cost(calls)
 
 
@@ -216,9 +234,12 @@ def _refuse(*_):
 
 
 @pytest.fixture
-def trial(tmp_path, server):
+def trial(request, tmp_path, server):
     """A batch in a folder of its own; see `Trial`."""
-    return Trial(tmp_path, server)
+    made = Trial(tmp_path, server, lambda: request.getfixturevalue("starter"))
+    yield made
+    for name, number in made.figures.items():
+        request.node.user_properties.append((f"{_FIGURE}{name}", number))
 
 
 @pytest.fixture
@@ -226,3 +247,12 @@ def strace():
     """Skip where there is no strace."""
     if shutil.which("strace") is None:
         pytest.skip("strace is not on this machine")
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Print what the trials came to."""
+    figures = Counter()
+    for report in terminalreporter.getreports(""):
+        figures.update({name: number for name, number in report.user_properties if name.startswith(_FIGURE)})
+    for name, number in sorted(figures.items()):
+        terminalreporter.line(f"{name.removeprefix(_FIGURE)}: {number:,}")

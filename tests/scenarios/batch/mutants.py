@@ -1,9 +1,8 @@
-"""`onetake` with one thing wrong: `python mutants.py NAME arguments…`. A proof that lets one pass proves nothing."""
+"""What puts one thing of `onetake` wrong, in a process of its own. A proof that lets one pass proves nothing."""
 
 from __future__ import annotations
 
 import re
-import sys
 import time
 from collections import Counter
 
@@ -51,12 +50,11 @@ def field():
 def append():
     """The output is a log that rows are appended to."""
 
-    def publish(records, resolver, out, made):
-        with out.open("ab") as file:
-            counted = rows._Counted(file, keep_input=False)
+    def publish(records, resolver, partial, made):
+        with partial.out.open("ab") as partial._file:
             for record, row in rows.rows(records, resolver):
-                counted.add(record, row)
-        return rows.Published(counted._rows, Counter(), counted.manifest(out.absolute().parent, made))
+                partial.add(record, row)
+        return rows.Published(partial.rows, Counter(), partial.manifest(made))
 
     running.publish = publish
 
@@ -68,9 +66,3 @@ def clock():
 
 
 MUTANTS = {made.__name__: made for made in (no_fsync, early, field, append, clock)}
-
-if __name__ == "__main__":
-    MUTANTS[sys.argv.pop(1)]()
-    from onetake.cli import main
-
-    main()

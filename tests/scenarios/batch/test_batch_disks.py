@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 
 import pytest
@@ -13,7 +16,8 @@ from onetake.batch import running
 from onetake.errors import OnetakeError
 
 IS_WHOLE = os.environ.get("ONETAKE_SWEEP") == "whole"
-STEP = 1 if IS_WHOLE else 401
+LARGEST = range(1000, 120_000, 3000) if IS_WHOLE else (1000, 60_000)
+STEP = 1 if IS_WHOLE else 1201
 FULL = [
     ("calls.db-wal", "pwrite64:error=ENOSPC:when=4+"),
     ("calls.db-wal", "fdatasync:error=EIO:when=2+"),
@@ -35,8 +39,55 @@ def test_a_disk_that_takes_no_more_ends_the_run_and_the_next_goes_on(trial, file
     assert code == 5, said
     assert "cannot be written" in said
     assert not trial.out.exists()
+    trial.figures["disks that failed"] += 1
     code, said = trial.run()
     assert code == 0, said
+    trial.check(in_flight=4)
+
+
+@pytest.mark.usefixtures("strace")
+@pytest.mark.parametrize("call", [1, 4])
+def test_a_store_that_cannot_be_read_ends_the_run_and_nothing_is_asked_again(trial, call):
+    trial.write("one", "two")
+    assert trial.run()[0] == 0
+    before = trial.out.read_bytes()
+    reads = ["-P", str(trial.folder / "calls.db"), "-e", "trace=pread64"]
+    code, said = trial.run(strace=[*reads, "-e", f"inject=pread64:error=EIO:when={call}+"])
+    assert (code, "calls.db: cannot be read" in said) == (5, True), said
+    assert trial.out.read_bytes() == before
+    assert trial.run()[0] == 0
+    trial.check()
+
+
+@pytest.mark.parametrize("largest", LARGEST)
+def test_a_file_that_may_not_grow_ends_the_run_and_the_next_goes_on(trial, largest):
+    trial.write(*(f"record {number}" for number in range(20)))
+    code, said = trial.run(largest=largest)
+    assert code == 5, said
+    assert not trial.out.exists()
+    trial.figures["disks that failed"] += 1
+    assert trial.run()[0] == 0
+    trial.check(in_flight=4)
+
+
+@pytest.mark.whole
+def test_a_small_file_system_that_fills_up_ends_the_run_and_a_larger_one_goes_on(trial, tmp_path_factory):
+    trial.write(*(f"record {number}" for number in range(60)))
+    disk, run = tmp_path_factory.mktemp("disk"), shlex.join([sys.executable, "-m", "onetake", *trial.words()])
+    program = f"""
+        mount -t tmpfs -o size=300k none {disk} && cp job.toml schema.json in.jsonl {disk} && cd {disk} || exit 99
+        {run}; echo ended: $?
+        mount -o remount,size=64m none {disk} && {run}; echo ended: $?
+        cp -r . {trial.folder}
+    """
+    if shutil.which("unshare") is None:
+        pytest.skip("unshare is not on this machine")
+    words = ["unshare", "--map-root-user", "--mount", "sh", "-c", program]
+    done = subprocess.run(words, cwd=trial.folder, capture_output=True, text=True, check=False, timeout=100)
+    if "ended" not in done.stdout:
+        pytest.skip(f"nobody may mount a file system here: {done.stderr}")
+    assert [line for line in done.stdout.splitlines() if line.startswith("ended")] == ["ended: 5", "ended: 0"], done
+    trial.figures["disks that failed"] += 1
     trial.check(in_flight=4)
 
 
@@ -72,6 +123,7 @@ def test_each_byte_of_the_store_that_is_flipped_is_told_or_changes_nothing(trial
             told += 1
             assert error.exit_code == 5, error
         assert sends.asked == 0, place
+        trial.figures["bytes of a store that were flipped"] += 1
         assert trial.out.read_bytes() == out
         for name in ("calls.db-wal", "calls.db-shm"):
             (trial.folder / name).unlink(missing_ok=True)

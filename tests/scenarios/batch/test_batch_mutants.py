@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
-ONETAKE = ("-m", "onetake")
-MUTANTS = Path(__file__).with_name("mutants.py")
 _EVENT = re.compile(r"(fdatasync|fsync)\(\d+<([^>]*)>|(sendto)\(\d+<TCP|(rename)\(\"([^\"]*)\"")
 
 
-def everything_is_on_disk_before_it_counts(trial, program):
+def everything_is_on_disk_before_it_counts(trial, mutant):
     """An intent before its request, a reply before the next intent, the rows before their name, the name at the end."""
     trial.write(*(f"record {number}" for number in range(6)))
     trace = ["-yy", "-s", "64", "-e", "trace=fdatasync,fsync,sendto,rename"]
-    code, said = trial.run("--concurrency", "1", strace=trace, program=program)
+    code, said = trial.run("--concurrency", "1", strace=trace, mutant=mutant)
     assert code == 0, said
     seen = "".join(_events((trial.folder / "trace").read_text("utf-8", "replace")))
     assert re.search("(?:I+S+C+){6}", seen.replace("F", "")), seen
@@ -40,32 +37,32 @@ def _events(trace):
             yield ends.get(file.rpartition("/")[2], "F" if "." not in file.rpartition("/")[2] else "")
 
 
-def a_kill_costs_no_more_than_what_was_in_flight(trial, program):
+def a_kill_costs_no_more_than_what_was_in_flight(trial, mutant):
     trial.write(*(f"record {number}" for number in range(30)))
-    trial.kill_at(7, 0.2, program=program)
+    trial.kill_at(7, 0.2, mutant=mutant)
     code, said = trial.run()
     assert code == 0, said
     trial.check(in_flight=4)
 
 
-def an_edit_of_what_is_asked_asks_anew(trial, program):
+def an_edit_of_what_is_asked_asks_anew(trial, mutant):
     trial.write(*(f"record {number}" for number in range(4)))
     for temperature in (0, 1):
         trial.job(ask=f"params = {{ temperature = {temperature} }}")
-        assert trial.run(program=program)[0] == 0
+        assert trial.run(mutant=mutant)[0] == 0
     assert len(trial.calls()) == 8
 
 
-def running_again_changes_nothing(trial, program):
+def running_again_changes_nothing(trial, mutant):
     trial.write(*(f"record {number}" for number in range(4)))
     for _ in range(2):
-        assert trial.run(program=program)[0] == 0
+        assert trial.run(mutant=mutant)[0] == 0
     trial.check()
 
 
-def rows_come_of_the_store_alone(trial, program):
+def rows_come_of_the_store_alone(trial, mutant):
     trial.write(*(f"record {number}" for number in range(4)))
-    assert trial.run(program=program)[0] == 0
+    assert trial.run(mutant=mutant)[0] == 0
     trial.check()
 
 
@@ -86,7 +83,7 @@ def _traced(proof, request):
 @pytest.mark.parametrize("proof", PROOFS.values(), ids=lambda proof: proof.__name__)
 def test_proof(trial, request, proof):
     _traced(proof, request)
-    proof(trial, ONETAKE)
+    proof(trial, None)
 
 
 @pytest.mark.parametrize("mutant", PROOFS)
@@ -94,4 +91,4 @@ def test_mutant_is_killed(trial, request, mutant):
     proof = PROOFS[mutant]
     _traced(proof, request)
     with pytest.raises(AssertionError):
-        proof(trial, (str(MUTANTS), mutant))
+        proof(trial, mutant)

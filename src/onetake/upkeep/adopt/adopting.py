@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -13,7 +14,7 @@ from onetake.missed import Missed
 from onetake.model import Entry, Mode
 from onetake.printable import one_line
 from onetake.provenance import now
-from onetake.stores.directory import DirectoryStore
+from onetake.stores import Store, open_store
 from onetake.upkeep import mends
 from onetake.upkeep.adopt.operations import Operations
 from onetake.upkeep.noted import reason_of
@@ -150,12 +151,14 @@ def adopt(group: Group, reason: str, root: Path) -> Iterator[Written]:
     said = {"at": now(), "reason": reason_of(reason, scrubber) or group.reason}
     if commit := git.line(root, "rev-parse", "HEAD"):
         said["commit"] = commit
-    stores = {one.folder: DirectoryStore(one.folder) for one in group.adoptions}
-    for one in sorted(group.adoptions, key=lambda one: one.missed):
-        yield _written(one, said, stores[one.folder])
+    with ExitStack() as stack:
+        folders = dict.fromkeys(one.folder for one in group.adoptions)
+        stores = {folder: stack.enter_context(closing(open_store(folder))) for folder in folders}
+        for one in sorted(group.adoptions, key=lambda one: one.missed):
+            yield _written(one, said, stores[one.folder])
 
 
-def _written(one: Adoption, said: Mapping[str, str], store: DirectoryStore) -> Written:
+def _written(one: Adoption, said: Mapping[str, str], store: Store) -> Written:
     origin = one.entry.provenance
     entry = replace(one.entry, provenance={**origin, "adopted": {**origin["adopted"], **said}})
     why = ""

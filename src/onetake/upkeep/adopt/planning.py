@@ -66,7 +66,7 @@ class _Planning:
                 yield listed.folder.absolute()
 
     def _cassette(self, folder: Path, misses: list[Missed]) -> None:
-        project = self._projects.of(folder if folder.is_dir() else self._start)
+        project = self._projects.of(folder if folder.exists() else self._start)
         root = project.settings.root
         if root not in self._runs:
             self._runs[root] = [run for path in ledgers_in(root) if (run := read_run(path))]

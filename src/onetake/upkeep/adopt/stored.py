@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +19,7 @@ from onetake.errors import FormatError
 from onetake.key import Keyer
 from onetake.missed import Missed
 from onetake.model import Entry
+from onetake.stores import Store, open_store
 from onetake.stores.naming import Slot
 from onetake.succession import come, passed_over
 from onetake.upkeep import limits
@@ -70,8 +72,9 @@ class StoredRequests:
         self._near: dict[str, Nearness] = {}
         self.left: list[tuple[Path, str]] = []
         """The files that hold up who looks at them, and how: each is left out."""
-        for _, name in sorted(self._slots.items()):
-            self._read(folder / name)
+        with closing(open_store(folder)) as store:
+            for _, name in sorted(self._slots.items()):
+                self._read(folder / name, store)
         self._newest = max(one.at for one in misses)
         earlier, later = _runs_of(folder, misses, root, runs)
         used = (usage.used for _, usage in later)
@@ -112,8 +115,8 @@ class StoredRequests:
         found = self._nearness(spec.rules).nearest(asked, lambda one: fits(self._by_key[one.key]))
         return self._by_key[found.key] if found else None
 
-    def _read(self, path: Path) -> None:
-        entry = read_entry(path)
+    def _read(self, path: Path, store: Store) -> None:
+        entry = read_entry(path, store)
         if isinstance(entry, Damaged):
             return
         try:

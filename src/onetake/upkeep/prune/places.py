@@ -27,7 +27,7 @@ class Places:
         for listed in list_folders(start):
             if ".onetake" in listed.folders:
                 self.roots.add(listed.folder.absolute())
-            if not set(SIDE_FOLDERS).isdisjoint(listed.folders):
+            if not listed.is_one_file and not set(SIDE_FOLDERS).isdisjoint(listed.folders):
                 self.sided[listed.folder] = None
         self.neighbours = Neighbours(start, self.roots)
         """The runs on record of these folders, and of those above."""

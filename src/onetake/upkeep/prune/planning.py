@@ -8,11 +8,13 @@ from datetime import UTC, datetime, timedelta
 from itertools import chain, groupby
 from pathlib import Path
 
+from onetake.cassette_files import is_one_file
 from onetake.key import Keyer
 from onetake.making import is_being_made
 from onetake.pins import Pins
 from onetake.printable import one_line
 from onetake.settings import Settings
+from onetake.upkeep import mends
 from onetake.upkeep.checking import examine
 from onetake.upkeep.holding import Holding
 from onetake.upkeep.orphans import Usage
@@ -151,7 +153,7 @@ class _Planning:
                 if names is not None:
                     names[one.path] = names_of(one.entry, one.data)
             self._present[folder] = reasons.present
-            yield from reasons.result()
+            yield from map(_left_in_file, reasons.result()) if is_one_file(folder) else reasons.result()
         for root, known in self._known.items():
             if self._around.is_whole(root) and known.sparing.pins.unmatched:
                 self._plan.pins[root] = known.sparing.pins.unmatched
@@ -222,6 +224,11 @@ class _Planning:
 
     def _root_of(self, folder: Path) -> Path:
         return self._projects.of(folder.absolute()).settings.root
+
+
+def _left_in_file(one: Prunable | Left) -> Left:
+    why = f"{'; '.join(one.why.values())}; but {mends.unpack(one.folder)}" if isinstance(one, Prunable) else one.why
+    return Left(one.path, why)
 
 
 def _size(path: Path) -> int:

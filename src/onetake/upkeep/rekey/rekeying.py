@@ -7,6 +7,7 @@ from pathlib import Path
 from onetake import placing
 from onetake.cassette_files import Listed, list_folders
 from onetake.errors import StoreError, UsageError
+from onetake.upkeep import mends
 from onetake.upkeep.entry_checks import Keyers
 from onetake.upkeep.holding import Holding, holding_of
 from onetake.upkeep.projects import Project, Projects
@@ -74,7 +75,10 @@ class _Run:
         found.entries += len(holding.paths)
         project = self._projects.of(holding.folder.absolute())
         planned = CassetteRekeying(holding, project, self._ruling(project), self._keyers, self._choices, found)
-        if not self._writes:
+        if holding.is_one_file and any(planned.rounds):
+            why = "today's rules give entries of it other keys, and this changes files"
+            found.left.append(Left(holding.folder, why, mends.unpack(holding.folder)))
+        elif not self._writes:
             found.moves += [move for groups in planned.rounds for group in groups for move in group.told()]
         elif any(planned.rounds) and placing.is_anyone_there(project.settings.root):
             self._leave(project.settings.root)
