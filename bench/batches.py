@@ -18,6 +18,7 @@ from onetake.batch.keys import Keys
 from onetake.batch.records import Form, Record, Tally, read
 from onetake.batch.replies import KEEP, Replies, policy_for
 from onetake.batch.resolving import Resolver, Row
+from onetake.batch.roots import Needs
 from onetake.batch.rows import Made, Partial, publish
 from onetake.contract import Contract
 from onetake.decide import Action
@@ -96,7 +97,8 @@ class FinishedBatch:
         with closing(SqliteStore(self._store)) as store, self._input.open("rb") as file:
             resolver = Resolver(self._asking, Replies(store, self._policy), repairs=0, parses=True)
             with Partial(self._out) as partial:
-                found = publish(read(file, Form.JSONL, tally), resolver, partial, made)
+                needs = Needs(self._store, self._out)
+                found = publish(read(file, Form.JSONL, tally), resolver, partial, made, needs)
         assert (found.rows, found.failures) == (self.rows, {})
 
     def scan(self) -> Iterator[int]:
@@ -133,15 +135,12 @@ class FinishedBatch:
     def _fill(self) -> None:
         with closing(SqliteStore(self._store)) as store:
             whole = self._entry(Replies(store, self._policy))
-            key, message = self._keys[0].encode(), _record(0)["message"].encode()
-            store.add_all(
-                (one, 0, whole.replace(key, one.encode()).replace(message, _record(number)["message"].encode()), "")
-                for number, one in enumerate(self._keys)
-            )
+            first = self._keys[0].encode(), _record(0)["message"].encode(), _why(0)
+            store.add_all((one, 0, _other(whole, first, one, number), "") for number, one in enumerate(self._keys))
 
     def _entry(self, replies: Replies) -> bytes:
         """Return the entry of the first record, as a run stores it."""
-        said = json.dumps({"label": "bug", "confidence": 0.75, "why": "it says that something broke"})
+        said = json.dumps({"label": "bug", "confidence": 0.75, "why": _why(0).decode()})
         choice = {"index": 0, "message": {"role": "assistant", "content": said}, "finish_reason": "stop"}
         usage = {"prompt_tokens": 210, "completion_tokens": 25, "total_tokens": 235}
         body = json.dumps({"id": "chatcmpl-1", "model": "m", "choices": [choice], "usage": usage}).encode()
@@ -155,6 +154,18 @@ class FinishedBatch:
 def _record(number: int) -> dict[str, str]:
     words = " ".join(sha256(f"{number} {part}".encode()).hexdigest()[:20] for part in range(_RECORD // 20))
     return {"message": words[: _RECORD - 40], "host": f"h{number % 97:02d}"}
+
+
+def _why(number: int) -> bytes:
+    return b"it says that record %09d broke" % number
+
+
+def _other(entry: bytes, first: tuple[bytes, ...], key: str, number: int) -> bytes:
+    """Return the entry of another record, from the first one's."""
+    its = key.encode(), _record(number)["message"].encode(), _why(number)
+    for was, now in zip(first, its, strict=True):
+        entry = entry.replace(was, now)
+    return entry
 
 
 def _each(call: Callable[[Any], object], values: list[Any]) -> float:

@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import signal
+import subprocess
 import sys
 import sysconfig
 import textwrap
@@ -159,6 +160,24 @@ def inner(pytester, provider, monkeypatch):
     return run
 
 
+@pytest.fixture
+def start():
+    """Start a program that says a line when it holds what it could get, and then waits for its input to end."""
+    started = []
+
+    def begin(program, *words):
+        process = subprocess.Popen(
+            [sys.executable, "-c", program, *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        started.append(process)
+        return process
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
 @pytest.fixture(scope="session")
 def tool_model():
     """The real small model as one that calls tools, started once for all tests that ask for it."""
@@ -198,6 +217,7 @@ class Direct:
         pending=None,
         on_record=None,
         elsewhere=(),
+        names=None,
         **policy,
     ):
         self.store = MemoryStore("cassette") if store is None else store
@@ -213,6 +233,7 @@ class Direct:
             being_made=lambda: being_made,
             on_record=on_record or (lambda: None),
             elsewhere=lambda key: list(elsewhere),
+            names=names,
         )
 
     def ask(self, request, who="one", may_wait=True):

@@ -55,13 +55,14 @@ def test_what_children_did_is_counted_with_what_they_said(books):
     assert parent.told() == ([], [])
     child.count("replayed", "ab", 0)
     child.count("rejected", "ef", 2)
+    child.count("unstored", "gh", 0)
     child.note("an ä and\na line")
     for key in ("12", "34"):
         child.count("failed", key, 0)
     child.count("recorded", "34", 0)
     parent.told()
     recorded, notes = [("cd", 1), ("34", 0)], {"an ä and\na line": None}
-    assert parent.tally == Tally([("ab", 0)] * 2, recorded, [("ef", 2)], notes, {"12"})
+    assert parent.tally == Tally([("ab", 0)] * 2, recorded, [("ef", 2)], notes, {"12"}, [("gh", 0)])
 
 
 @pytest.mark.parametrize("line", [b"replayed ab\n", b"replayed ab x\n", b"note !\n", b"dreamt ab 0\n"])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from onetake import picking
 from onetake.picking import document, remember
 
 
@@ -31,3 +34,8 @@ def test_what_is_known_of_a_body_is_not_parsed_and_one_that_is_alike_is_another(
     remember(body, known)
     assert document(body) is known
     assert document(bytes(bytearray(body))) is not known
+
+
+@pytest.mark.parametrize(("value", "is_one"), [(2**53, True), (2**53 + 1, False), (10**30, False), (True, False)])
+def test_a_count_is_no_larger_than_a_number_of_tokens_can_be(value, is_one):
+    assert picking.count(value) == (value if is_one else None)

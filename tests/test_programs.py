@@ -14,6 +14,7 @@ from onetake.model import Mode, Repeats
 from onetake.options import policy_of
 from onetake.programs import Ending, Program, program_of
 from onetake.settings import Settings
+from onetake.steps import Flow
 
 
 @pytest.fixture(autouse=True)
@@ -82,6 +83,16 @@ def session(mode, **asked):
 def ask(provider, text):
     body = {"model": "m", "messages": [{"role": "user", "content": text}]}
     return httpx.post(provider.url + "/v1/chat/completions", json=body)
+
+
+def test_an_answer_that_came_when_anothers_was_stored_is_paid_for_and_counted(provider, direct):
+    first, second = session("new_episodes"), session("new_episodes")
+    request = direct.chat("q", url=f"{provider.url}/v1/chat/completions")
+    calls = [run.session._engine.begin(request, Flow("one", may_wait=False)) for run in (first, second)]
+    for run, call in zip((first, second), calls, strict=True):
+        run.session._engine.commit(run.session._engine.judge(call, direct.said("a")))
+    counts = [programs.end(run, None, is_program=True).counts for run in (first, second)]
+    assert [(one["recorded"], one["unstored"]) for one in counts] == [(1, 0), (0, 1)]
 
 
 def test_the_end_counts_what_was_done_and_gives_each_refusal_once_with_its_times(provider):

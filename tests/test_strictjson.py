@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from onetake import strictjson
 from onetake.strictjson import NotStrictError, loads, one_value_reader
 
 
@@ -44,3 +45,25 @@ def test_a_reader_says_what_the_decoder_says_of_what_is_no_value(text):
     with pytest.raises(json.JSONDecodeError) as expected:
         json.loads(text)
     assert str(said.value) == str(expected.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["1.50", "1e5", "1E5", "1e999", "-1e999", "0.1000000000000000055511151231257827", "-0"]
+)
+def test_a_number_that_python_would_write_otherwise_keeps_its_text(text):
+    found = strictjson.loads_exact(f'{{"a": [{text}]}}')
+    assert strictjson.has_number(found)
+    assert (found["a"][0].text, found["a"][0]) == (text, float(text))
+    assert strictjson.loads(f"[{text}]") == [float(text)]
+
+
+def test_a_number_that_python_writes_alike_is_plain():
+    found = strictjson.loads_exact('{"a": [1, 1.5, -2, 12345678901234567890, 1e+16]}')
+    assert not strictjson.has_number(found)
+    assert [type(one) for one in found["a"]] == [int, float, int, int, float]
+
+
+@pytest.mark.parametrize("text", ["{", '{"a": 1, "a": 2}', "[NaN]", "[" * 100_000])
+def test_what_is_not_strict_is_not_strict_with_exact_numbers_either(text):
+    with pytest.raises(strictjson.NotStrictError):
+        strictjson.loads_exact(text)

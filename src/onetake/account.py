@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from onetake import changing, explain, misses
+from onetake import changing, explain, misses, patching
 from onetake.aside import AsideStore
 from onetake.cassette import Cassette
 from onetake.child_book import ChildBook, Tally
 from onetake.decide import reads_nothing, records, replaces_everything
 from onetake.engine import Engine
+from onetake.errors import AdapterError
 from onetake.model import Entry
 from onetake.stores.naming import Slot
 from onetake.usage import Used
@@ -45,6 +46,7 @@ class Account:
             [(entry.key, entry.ordinal) for entry in done.rejected] + childrens.rejected,
             dict.fromkeys([*done.ledger.notes, *childrens.notes]),
             {*done.unanswered, *childrens.failed},
+            [(entry.key, entry.ordinal) for entry in done.outrun] + childrens.unstored,
         )
 
     @property
@@ -58,6 +60,20 @@ class Account:
         """Whether a child process was part of it."""
         self._engine.ledger.hear()
         return self._book.anyone_came
+
+    def check_rival(self) -> None:
+        """Name the tool that may have taken every call, so that a test which records nothing does not just pass.
+
+        Raises:
+            AdapterError: No call came here, and a tool that answers for a client is active beside us.
+        """
+        done = self._engine
+        if reads_nothing(done.policy.mode) or done.requests or done.ledger.all:
+            return
+        if rival := patching.rival() or min(done.rivals, default=""):
+            raise AdapterError(
+                f"{rival} and onetake are both active and no call came to onetake: take one of them out of this test"
+            )
 
     @property
     def touched(self) -> set[Slot]:

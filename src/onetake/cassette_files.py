@@ -53,9 +53,9 @@ def list_folders(start: Path) -> Iterator[Listed]:
 
     Args:
         start: An existing folder. Below it links are not followed, and folders whose names begin with a dot, sidecars
-            and installed packages are left out. Or a store that is one file.
+            and installed packages are left out. Or a store that is one file, or the path of one.
     """
-    if is_one_file(start):
+    if is_named_as_store(start):
         yield _listed_file(start)
         return
     unlisted: list[OSError] = []
@@ -75,6 +75,11 @@ def is_one_file(path: Path) -> bool:
     from onetake.stores.one_file import is_store  # SQLite is loaded where there is such a file
 
     return is_store(path)
+
+
+def is_named_as_store(path: Path) -> bool:
+    """Tell whether a path that a person named can only mean a store in one file, be it a sound one or not."""
+    return path.suffix.lower() == FILE and path.is_file()
 
 
 def find_cassettes(start: Path) -> Iterator[CassetteFolder]:
@@ -145,8 +150,8 @@ def _listed_file(file: Path) -> Listed:
 
     try:
         with closing(SqliteStore(file)) as store:
-            sides = {name.split("/")[0] for name in store.side_names()}
-            return Listed(file, tuple(store.file_names()), tuple(sorted(sides)), is_one_file=True)
+            # Whatever is wrong with its sidecars is told where they are looked at: the entries are read all the same.
+            return Listed(file, tuple(store.file_names()), SIDE_FOLDERS, is_one_file=True)
     except StoreError as error:
         return Listed(file, why=str(error).removeprefix(f"{file}: "), is_one_file=True)
 

@@ -36,13 +36,15 @@ class Tally:
     """What was said that is no refusal, each text once."""
     failed: set[str] = field(default_factory=set)
     """The keys of calls that went live and brought nothing to keep, in the end."""
+    unstored: list[tuple[str, int]] = field(default_factory=list)
+    """Answers that came when another caller's was stored already."""
 
 
 class ChildBook:
     """A folder that a session's children write to and its own process reads.
 
     A line is `+ <number> <refusal> <where it was shown>`; `- <number>` for one that was expected or handled after all;
-    `replayed`, `recorded`, `rejected` or `failed` with key and ordinal; `note <text>`.
+    `replayed`, `recorded`, `rejected`, `unstored` or `failed` with key and ordinal; `note <text>`.
 
     Args:
         folder: Under `.onetake/children/` of *root*; made by the first child.
@@ -110,7 +112,7 @@ class ChildBook:
         """Write down what became of a call, if this process is a child.
 
         Args:
-            what: `replayed`, `recorded`, `rejected` or `failed`.
+            what: `replayed`, `recorded`, `rejected`, `unstored` or `failed`.
             key: The entry's.
             ordinal: The entry's.
         """
@@ -163,7 +165,7 @@ class ChildBook:
                 case [b"-", number] if number.isdigit():
                     # None where the line that told it could not be written.
                     settled += [one] if (one := found.get(int(number))) else []
-                case [b"replayed" | b"recorded" | b"rejected" as what, key, number] if number.isdigit():
+                case [b"replayed" | b"recorded" | b"rejected" | b"unstored" as what, key, number] if number.isdigit():
                     getattr(self.tally, what.decode()).append((key.decode(errors="replace"), int(number)))
                     self.tally.failed.discard(key.decode(errors="replace"))
                 case [b"failed", key, number] if number.isdigit():

@@ -7,21 +7,22 @@ is held across a live call, and only `repeats="same"` holds one across a write: 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 
 from onetake import forking, gate, misses
 from onetake.cassette import Cassette
 from onetake.contract import Contract
 from onetake.decide import Action, Found, decide, reads_nothing
-from onetake.errors import ContractError, FormatError, NotStored, Refusal, StoreError
-from onetake.keeping import Keeper
+from onetake.errors import ContractError, Refusal, StoreError
+from onetake.flights import Flights, Names
+from onetake.keeping import Keeper, not_stored
 from onetake.ledger import Ledger, is_soft
 from onetake.lookup import Looked, Lookup
 from onetake.model import Entry, Repeats, Request, Response
 from onetake.passing import Passing
-from onetake.printable import one_line
 from onetake.steps import Asked, Flow, Judged, Live, Policy, Replay, Wait
 from onetake.stores.naming import Slot
-from onetake.turns import Turn
+from onetake.turns import Turn, Turns
 
 
 class Engine:
@@ -37,6 +38,7 @@ class Engine:
         elsewhere: Given a key, names other cassettes that hold it.
         passed: Tells which of some entries another one has taken the place of, by key and ordinal.
         on_miss: Called with what was found for a request that is refused, and the refusal.
+        names: Opens the keys that are asked by all who share the cassette, where one answer serves all.
 
     Raises:
         UsageError: A file that a contract watches is not there.
@@ -54,6 +56,7 @@ class Engine:
         elsewhere: Callable[[str], list[str]],
         passed: Callable[[Sequence[Entry]], Collection[Slot]] = lambda _: (),
         on_miss: Callable[[Looked, Refusal], None] = lambda *_: None,
+        names: Callable[[], Names] | None = None,
     ) -> None:
         self.policy = policy
         self._reads_nothing = reads_nothing(policy.mode)
@@ -74,16 +77,11 @@ class Engine:
         self._on_miss = on_miss
         self._lookup = Lookup(policy, cassette)
         self._misses = misses.Misses(policy, cassette, elsewhere, passed)
-        self._keeper = Keeper(policy, cassette, rejects, ledger, self._turn, on_record)
+        self._turns = Turns()
+        self._keeper = Keeper(policy, cassette, rejects, ledger, self._turns.of, on_record)
         self._passing = Passing(policy, ledger)
-        self._turns: dict[str, Turn] = {}
+        self.flights = Flights(names)
         self._lock = forking.Lock()  # re-entrant: a stream that is dropped may end in the garbage collector, anywhere
-        forking.remember(self)
-
-    def renew(self) -> None:
-        """Let go, in a forked child, of what other threads hold."""
-        for turn in self._turns.values():
-            turn.renew()
 
     @property
     def recorded(self) -> list[Entry]:
@@ -94,6 +92,11 @@ class Engine:
     def rejected(self) -> list[Entry]:
         """The answers that the gate refused."""
         return self._keeper.rejected
+
+    @property
+    def outrun(self) -> list[Entry]:
+        """The answers that are not stored because another caller's was stored first, and was given in their place."""
+        return self._keeper.outrun
 
     def passes(self, method: str, url: str) -> bool:
         """Tell whether a request is none of this session's business: it goes out untouched and nothing is written."""
@@ -128,7 +131,7 @@ class Engine:
             self._check_watched(contracts)
         try:
             asked = self._lookup.identify(request, self.policy.contracts if contracts is None else contracts)
-            step = ask(asked, self._turn(asked.key), flow, client)
+            step = ask(asked, self._turns.of(asked.key), flow, client)
         except StoreError as error:
             raise self.refuse(self._misses.unreachable(error)) from error
         finally:
@@ -169,18 +172,18 @@ class Engine:
         except ContractError as error:
             raise self.refuse(error) from None
         except Exception as error:  # an SDK would ask, and pay, again
-            refusal = self.refuse(_not_stored(judged, error))
+            refusal = self.refuse(not_stored(judged, error))
             if not raising:
                 return judged.response
             raise refusal from error
         finally:
-            self._turn(judged.call.asked.key).land(judged.call)
+            self._land(judged.call)
 
     def abandon(self, call: Live) -> None:
         """End a call without an answer: its ordinal is free again, and those who wait for it begin again."""
         if self._end(call):
             self._note_unanswered(call)
-            self._turn(call.asked.key).land(call)
+            self._land(call)
 
     def refuse(self, refusal: Refusal) -> Refusal:
         """Write a refusal into the ledger and return it in the form that the caller's thread can stand."""
@@ -220,8 +223,28 @@ class Engine:
             if done and isinstance(entry := self.cassette.load(asked.key, 0), Entry):
                 return Replay(entry)
             step = self._step(asked, 0, flow, client)
-            if isinstance(step, Replay) or turn.take_off(step, done=done):
+            if isinstance(step, Replay):
                 return step
+            if turn.take_off(step, done=done):
+                return self._alone(step, turn)
+
+    def _alone(self, call: Live, turn: Turn) -> Replay | Live | Wait:
+        """Let a call go out that others wait for, unless another process asks the same."""
+        step: Replay | Live | Wait | None = None
+        try:
+            look = partial(self._step, call.asked, call.ordinal, call.flow, call.client)
+            step = self.flights.alone(call, look) if turn.is_led_by(call) else call
+        finally:
+            if step is not call:
+                self._land(call)
+        return step
+
+    def _land(self, call: Live) -> None:
+        """End a call, in this process and for others."""
+        turn = self._turns.of(call.asked.key)
+        if turn.is_led_by(call):
+            self.flights.end(call.asked.key)
+        turn.land(call)
 
     def _step(self, asked: Asked, ordinal: int, flow: Flow, client: str) -> Replay | Live:
         self.asked.add((asked.key, ordinal))
@@ -255,13 +278,6 @@ class Engine:
         if isinstance(step, Replay) and (old := self._lookup.validity.warning(step.entry)):
             self.ledger.say(old)
 
-    def _turn(self, key: str) -> Turn:
-        with self._lock.held:
-            turn = self._turns.get(key)
-            if turn is None:
-                turn = self._turns[key] = Turn()
-            return turn
-
     def _end(self, call: Live) -> bool:
         """Tell whether this is a call's one end; a stream that is read out and closed at once comes here twice."""
         with self._lock.held:
@@ -281,11 +297,3 @@ class Engine:
             return judged.response
         self.unanswered.pop(judged.call.asked.key, None)
         return self._keeper.keep(judged.call, judged.response, judgement, raising=raising)
-
-
-def _not_stored(judged: Judged, error: Exception) -> NotStored:
-    """Make the refusal of an answer that is on no disk; the error may quote the answer, and its secrets."""
-    asked = judged.call.asked
-    is_told = isinstance(error, StoreError | FormatError | OSError)
-    why = asked.scrubbing.text(str(error) if is_told else f"{type(error).__name__}: {error}")
-    return NotStored(misses.asked_line(asked), one_line(why, 400), judged.response)

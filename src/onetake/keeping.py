@@ -7,12 +7,12 @@ from collections.abc import Callable
 from onetake import explain, interactions, misses
 from onetake.cassette import Cassette
 from onetake.decide import Action
-from onetake.errors import ContractError
+from onetake.errors import ContractError, FormatError, NotStored, StoreError
 from onetake.gate import Judgement, Kind
 from onetake.ledger import Ledger
 from onetake.model import Entry, Response
 from onetake.printable import one_line
-from onetake.steps import Live, Policy
+from onetake.steps import Judged, Live, Policy
 from onetake.turns import Turn
 from onetake.writing import SecretLeftError
 
@@ -50,6 +50,8 @@ class Keeper:
     ) -> None:
         self.recorded: list[Entry] = []
         self.rejected: list[Entry] = []
+        self.outrun: list[Entry] = []
+        """Answers that were paid for when another caller's, or another process's, was stored already."""
         self._policy = policy
         self._cassette = cassette
         self._rejects = rejects
@@ -127,6 +129,8 @@ class Keeper:
             if is_first and over:
                 self._cassette.put(entry, side)
             elif not is_first or not self._cassette.add(entry, side):
+                self.outrun.append(entry)
+                self._ledger.count("unstored", entry.key, 0)
                 first = self._cassette.load(entry.key, 0)
                 return first.response if isinstance(first, Entry) else None
         self._note(entry)
@@ -162,6 +166,19 @@ class Keeper:
     def _note(self, entry: Entry) -> None:
         self.recorded.append(entry)
         self._ledger.count("recorded", entry.key, entry.ordinal)
+
+
+def not_stored(judged: Judged, error: Exception) -> NotStored:
+    """Make the refusal of an answer that is on no disk.
+
+    Args:
+        judged: It, and its call.
+        error: What kept it from there; may quote the answer, and its secrets.
+    """
+    asked = judged.call.asked
+    is_told = isinstance(error, StoreError | FormatError | OSError)
+    why = asked.scrubbing.text(str(error) if is_told else f"{type(error).__name__}: {error}")
+    return NotStored(misses.asked_line(asked), one_line(why, 400), judged.response)
 
 
 def _refused_with(entry: Entry) -> str:

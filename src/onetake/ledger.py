@@ -129,7 +129,7 @@ class Ledger:
         """Have it known in the session's own process what became of a call here.
 
         Args:
-            what: `replayed`, `recorded`, `rejected` or `failed`.
+            what: `replayed`, `recorded`, `rejected`, `unstored` or `failed`.
             key: The entry's.
             ordinal: The entry's.
         """

@@ -8,6 +8,7 @@ from typing import Any
 from onetake import strictjson
 
 _LONGEST_KEPT = 1 << 20
+_MOST = 1 << 53
 _last: tuple[tuple[bytes, dict[str, Any]], ...] = ()
 """The two bodies that were parsed last, a request's and its response's, and what is in them: of one body the model, the
 tools and the answer are asked for."""
@@ -63,8 +64,8 @@ def text(value: Any) -> str:
 
 
 def count(value: Any) -> int | None:
-    """Return an integer, None for anything else (true is no integer)."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    """Return an integer, None for anything else: true is none, and no number of tokens is beyond 2 to the 53rd."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _MOST else None
 
 
 def error_text(error: Any) -> str | None:

@@ -281,7 +281,7 @@ def so_far(run: SessionRun) -> Ending:
 def _ending(run: SessionRun, left: Sequence[OnetakeError], *, joined: bool) -> Ending:
     tally, refused = run.account.tally, run.session.refusals
     counted = {name: len(getattr(tally, name)) for name in ("recorded", "replayed", "rejected", "failed")}
-    unstored = sum(isinstance(one, NotStored) for one in refused)
+    unstored = len(tally.unstored) + sum(isinstance(one, NotStored) for one in refused)
     calls = sum(not isinstance(one, NotStored | ContractError) for one in refused)
     texts = [str(one) for one in left]
     return Ending(

@@ -8,7 +8,9 @@ under `.onetake/` is never one of them: it is what the tests ask, not who asks.
 from __future__ import annotations
 
 import os
+import re
 import stat
+from datetime import datetime
 from hashlib import sha1, sha256
 from pathlib import Path, PurePosixPath
 
@@ -18,19 +20,24 @@ from onetake.stores.naming import SIDE_FOLDERS, parse_name
 
 _MOST = 20_000
 """Folders that are looked into where there is no git."""
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _NOT_OURS = frozenset({"node_modules", "site-packages", "__pycache__"})
 
 
-def digest(root: Path) -> str:
+def digest(root: Path, then: tuple[str, str] | None = None) -> str:
     """Return a digest that differs where a file of the project does; a commit of what is there moves nothing.
 
     Args:
         root: The settings' folder.
+        then: A commit, empty for the time before the first, and a moment, RFC 3339: what lay there untouched since
+            before that moment, and was only put under git since that commit, is left out, as it was then.
 
     Returns:
         64 hex digits; empty where it cannot be told: git gives no answer, or there are too many folders to look into.
     """
     found = _tracked(root)
+    if found is not None and then is not None:
+        found = _without_new(found, root, *then)
     try:
         found = _listed(root) if found is None else found
     except (OSError, _TooManyError):
@@ -65,6 +72,27 @@ def _tracked(root: Path) -> dict[bytes, str] | None:
             found[name] = _blob(content, length)
     own = os.fsencode(Path(os.path.relpath(os.path.realpath(root), os.path.realpath(top))).as_posix()) + b"/"
     return found if own == b"./" or any(name.startswith(own) for name in found) else None
+
+
+def _without_new(found: dict[bytes, str], root: Path, commit: str, at: str) -> dict[bytes, str]:
+    """Leave out what is newly tracked, and was there, as it is, at a moment; what is no Python was not counted then."""
+    is_commit = _COMMIT.fullmatch(commit) is not None
+    said = git.ask(root, "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit) if is_commit else b""
+    top, known = git.top(root), (said or b"").split(b"\0")
+    if top is None or said is None:
+        return found
+    before = datetime.fromisoformat(at).timestamp()
+    new = {name for name in found.keys() - set(known) if not name.endswith(b".py")}
+    return {name: one for name, one in found.items() if name not in new or _touched(top / os.fsdecode(name)) > before}
+
+
+def _touched(path: Path) -> float:
+    """Return when a file was last changed, or came to where it is."""
+    try:
+        seen = path.lstat()
+    except OSError:
+        return float("inf")
+    return max(seen.st_mtime, seen.st_ctime)
 
 
 def _listed(root: Path) -> dict[bytes, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from onetake.child_book import ChildBook
 from onetake.contract import Contract
 from onetake.decide import never_goes_live, reads_nothing, records, replaces_everything
 from onetake.engine import Engine
-from onetake.errors import AdapterError, StoreError
+from onetake.errors import StoreError
 from onetake.ledger import Ledger
 from onetake.making import Making
 from onetake.missed import MissBook
@@ -24,6 +25,7 @@ from onetake.pins import Pins
 from onetake.printable import block
 from onetake.session import Session
 from onetake.settings import Settings
+from onetake.store_users import asked_in_session, in_session
 from onetake.stores import open_store
 from onetake.stores.naming import folder_name
 from onetake.tracebacks import end_before_ours, note_refusals
@@ -82,6 +84,7 @@ class SessionRun:
             self._missed.begin()
         self._engine = self._engine_of()
         self._scope: active.Scope | None = None
+        self._claim = ExitStack()
         self._place_to_tell: Path | None = None
         self._taken_over = 0
         self.session = Session(self._engine)
@@ -120,10 +123,11 @@ class SessionRun:
             Cassette(AsideStore(self._policy.root, "rejects", self._folder)),
             self.ledger,
             being_made=lambda: self._making.begun,
-            on_record=self._making.mark if may_be_half_made else _nothing,
+            on_record=self._making.mark if may_be_half_made else lambda: None,
             elsewhere=lambda key: elsewhere(self._folder, key, self._policy.root),
             passed=lambda entries: succession.passed_in(self._folder, self._policy.root, entries),
             on_miss=self._missed.note,
+            names=asked_in_session(self._folder, self._policy),
         )
 
     @property
@@ -137,7 +141,11 @@ class SessionRun:
         Args:
             ambient: True where threads that are started in a context bound to none belong to it too.
             lets_go: True where what was started under it belongs to nobody once it is closed; it may be opened again.
+
+        Raises:
+            UsageError: Its store, one file, is being pruned or repaired.
         """
+        self._claim.enter_context(in_session(self._folder, self._policy.mode))
         patching.install()
         guard_sockets.install()
         dummies.begin(sealed=never_goes_live(self._policy.mode), credentials=self._credentials)
@@ -155,6 +163,8 @@ class SessionRun:
         """End: a call that still comes under this session is refused in its name."""
         if self._scope is not None:
             active.leave(self._scope)
+            self._claim.close()
+            self._engine.flights.end_all()
             children.show()
             leaving.no_more(self._tell_handled)
             leaving.no_exec(self._owed)
@@ -192,7 +202,7 @@ class SessionRun:
             end_before_ours(error)
         if error is None and not left:
             if expects_calls:
-                self._check_rival()
+                self.account.check_rival()
             self._end_making()
         if not left or not self.fails:
             return
@@ -282,19 +292,6 @@ class SessionRun:
             leaving.say(f"onetake: {self.place}: ends here, and becomes no other program, with this refused: {first}\n")
         return max((one.exit_code for one in left), default=0)
 
-    def _check_rival(self) -> None:
-        """Name the tool that may have taken every call, so that a test which records nothing does not just pass."""
-        if reads_nothing(self._policy.mode) or self._engine.requests or self.ledger.all:
-            return
-        if rival := patching.rival() or min(self._engine.rivals, default=""):
-            raise AdapterError(
-                f"{rival} and onetake are both active and no call came to onetake: take one of them out of this test"
-            )
-
     def _end_making(self) -> None:
         if self._records and not self._book.is_child and not self.test:
             self._making.end()
-
-
-def _nothing() -> None:
-    """Do nothing."""

@@ -12,6 +12,15 @@ class NotStrictError(ValueError):
     """The text is no strict JSON; `args[0]` says why in one line."""
 
 
+class Number(float):
+    """A number with its own text, which Python would write otherwise: `1.50`, `1e999`, one of many digits."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
 def loads(data: bytes | str) -> Any:
     """Parse strict JSON.
 
@@ -27,8 +36,31 @@ def loads(data: bytes | str) -> Any:
 
     Source: RFC 8259 leaves duplicate keys undefined; most readers keep the last one in silence.
     """
+    return _loaded(data, _read)
+
+
+def loads_exact(data: bytes | str) -> Any:
+    """Parse strict JSON as `loads` does; what Python would write otherwise than it stands there is a `Number`."""
+    return _loaded(data, _read_exact)
+
+
+def has_number(value: Any) -> bool:
+    """Tell whether a `Number` is in a value; False where it is nested so deep that nobody can walk through it."""
+    level, found = [value], False
+    for _ in range(_DEEPEST):
+        found = found or any(isinstance(one, Number) for one in level)
+        inner = (
+            one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list | tuple)
+        )
+        level = [one for some in inner for one in some]
+        if not level:
+            return found
+    return False
+
+
+def _loaded(data: bytes | str, read: Callable[[str], Any]) -> Any:
     try:
-        return _read(data.removeprefix(b"\xef\xbb\xbf").decode() if isinstance(data, bytes) else data)
+        return read(data.removeprefix(b"\xef\xbb\xbf").decode() if isinstance(data, bytes) else data)
     except NotStrictError:
         raise
     except RecursionError:
@@ -99,5 +131,18 @@ def _constant(name: str) -> Any:
     raise NotStrictError(f"{name} is no JSON number")
 
 
+def _float(text: str) -> float:
+    value = float(text)
+    return value if repr(value) == text else Number(text)
+
+
+def _int(text: str) -> int | float:
+    return Number(text) if text == "-0" else int(text)
+
+
+_DEEPEST = 100
 _ENDS = frozenset(("", "\n", "\r\n"))
 _read = one_value_reader(json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant))
+_read_exact = one_value_reader(
+    json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_int)
+)

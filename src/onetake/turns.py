@@ -101,6 +101,11 @@ class Turn:
         with self._lock:
             return self._flight.landed if self._flight and _may_wait(flow, self._flight.leader) else None
 
+    def is_led_by(self, call: Live) -> bool:
+        """Tell whether this is the call that others wait for."""
+        with self._lock:
+            return self._flight is not None and self._flight.leader is call
+
     def take_off(self, call: Live, *, done: bool) -> bool:
         """Let a call go out: as the leader that others wait for, or beside one that its caller cannot wait for.
 
@@ -130,6 +135,28 @@ class Turn:
         # Outside the lock: what waits may run at once.
         if not flight.landed.done():
             flight.landed.set_result(None)
+
+
+class Turns:
+    """The turns of one session, by key."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Turn] = {}
+        self._lock = forking.Lock()
+        forking.remember(self)
+
+    def renew(self) -> None:
+        """Let go, in a forked child, of what other threads hold."""
+        for turn in self._made.values():
+            turn.renew()
+
+    def of(self, key: str) -> Turn:
+        """Return the turn of a key."""
+        with self._lock.held:
+            turn = self._made.get(key)
+            if turn is None:
+                turn = self._made[key] = Turn()
+            return turn
 
 
 def _first_free(used: set[int], taken: set[int]) -> int:

@@ -130,8 +130,13 @@ def holds_replies(folder: Path) -> bool:
     Args:
         folder: The cassette's; a store that is one file is made for batches.
     """
+    return folder.suffix.lower() == FILE or has_batches(folder)
+
+
+def has_batches(folder: Path) -> bool:
+    """Tell whether batches have asked for what is kept in a cassette."""
     real = Path(os.path.realpath(folder))
-    return folder.suffix.lower() == FILE or (real.parent / ".onetake" / "batch" / f"{real.name}.intents.db").is_file()
+    return (real.parent / ".onetake" / "batch" / f"{real.name}.intents.db").is_file()
 
 
 def place_to_tell() -> Path | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from onetake import gate
@@ -33,6 +35,30 @@ class Validity:
     def why(self, entry: Entry, contracts: tuple[Contract, ...]) -> str:
         """Say why an entry is not valid: the reason in one line, then what it breaks; empty for one that is."""
         return self._word(entry, contracts)[1]
+
+    def again(self, entry: Entry, contracts: tuple[Contract, ...]) -> tuple[Entry, Found, str]:
+        """Judge an answer that was kept for what it breaks as today's contracts do: what they let pass breaks nothing.
+
+        Args:
+            entry: `kept:violation`; one of which `of` says that it is valid.
+            contracts: Today's.
+
+        Returns:
+            The entry with today's verdict, which is the stored one where the same contract gave it; what it is then,
+            `VALID`, `STALE` or `UNKEPT`; and why, as `why` says it.
+        """
+        stored = entry.contract
+        if _is_judged_by(contracts, stored) or (stored is None and not contracts):
+            return entry, Found.VALID, ""
+        judged = self._anew(entry, contracts, self._policy.keep)
+        if isinstance(judged, str):
+            return entry, Found.UNKEPT, judged
+        if older := _other_version(stored, judged.contract):
+            return entry, Found.STALE, older
+        if judged.kind not in (gate.Kind.GOOD, gate.Kind.KEPT):
+            return entry, Found.VALID, ""
+        now = replace(entry, verdict=judged.verdict, violations=judged.violations, contract=judged.contract)
+        return now, Found.VALID, ""
 
     def warning(self, entry: Entry) -> str:
         """Say, once a session, that an entry is older than `max_age` allows where that only warns; empty otherwise."""
@@ -73,16 +99,22 @@ class Validity:
         stored = entry.contract
         if not contracts or _is_judged_by(contracts, stored):
             return Found.VALID, ""
-        try:
-            judged = gate.judge(entry.request, entry.response, contracts, root=self._policy.root)
-        except Exception as error:  # noqa: BLE001 - of a contract's own code; a new, paid answer would fare no better
-            return Found.UNKEPT, one_line(f"today's contract broke on it ({type(error).__name__}: {error})", 300)
-        if stored and judged.contract and stored.schema_version != judged.contract.schema_version:
-            return Found.STALE, _other_version(stored, judged.contract)
+        judged = self._anew(entry, contracts)
+        if isinstance(judged, str):
+            return Found.UNKEPT, judged
+        if older := _other_version(stored, judged.contract):
+            return Found.STALE, older
         if judged.kind is gate.Kind.REJECT:
             broken = "".join(f"\n{one_line(str(violation), 300)}" for violation in judged.violations[:5])
             return Found.STALE, f"it breaks today's contract ({judged.reason}){broken}"
         return Found.VALID, ""
+
+    def _anew(self, entry: Entry, contracts: tuple[Contract, ...], keep: Sequence[str] = ()) -> gate.Judgement | str:
+        """Have the gate judge an answer by these contracts; why it cannot where a contract breaks."""
+        try:
+            return gate.judge(entry.request, entry.response, contracts, keep=keep, root=self._policy.root)
+        except Exception as error:  # noqa: BLE001 - of a contract's own code; a new, paid answer would fare no better
+            return one_line(f"today's contract broke on it ({type(error).__name__}: {error})", 300)
 
 
 def _is_judged_by(contracts: tuple[Contract, ...], stored: ContractRef | None) -> bool:
@@ -92,8 +124,10 @@ def _is_judged_by(contracts: tuple[Contract, ...], stored: ContractRef | None) -
     return (contracts[0].digest, contracts[0].schema_version) == (stored.schema, stored.schema_version)
 
 
-def _other_version(stored: ContractRef, now: ContractRef) -> str:
-    """Say in one line that a contract's version moved; the stored name was read from a file."""
+def _other_version(stored: ContractRef | None, now: ContractRef | None) -> str:
+    """Say in one line that a contract's version moved, or nothing; the stored name was read from a file."""
+    if stored is None or now is None or stored.schema_version == now.schema_version:
+        return ""
     name = one_line(stored.name, 80)
     today = str(now.schema_version) if name == now.name else f"{now.name} schema_version {now.schema_version}"
     return f"it was recorded under {name} schema_version {stored.schema_version}, which is {today} today"

@@ -11,7 +11,6 @@ import pytest
 
 from onetake import gate, interactions, writing
 from onetake.batch.asking import Asking
-from onetake.batch.claims import asked_keys
 from onetake.batch.costs import costs_of
 from onetake.batch.job import Ask, Job, Run
 from onetake.batch.manifest import load_manifest
@@ -19,14 +18,16 @@ from onetake.batch.opening import Opened, open_source
 from onetake.batch.records import Form, Tally, read
 from onetake.batch.replies import KEEP, Replies, policy_for
 from onetake.batch.resolving import Needed, Resolver
+from onetake.batch.roots import Needs
 from onetake.batch.rows import Made, Partial, publish
-from onetake.batch.runner import fill
+from onetake.batch.runner import Filler
 from onetake.batch.sending import Sender
 from onetake.batch.verifying import verify
 from onetake.contract import Contract
 from onetake.decide import Action
 from onetake.model import Mode, Response
 from onetake.steps import Flow, Live, Policy
+from onetake.store_users import asked_keys
 from onetake.stores import open_store
 
 
@@ -84,19 +85,18 @@ class Filling:
         number = ledger.begin_run(job.digest(), "")
         try:
             outcome = asyncio.run(
-                fill(
-                    job,
-                    batch.records(),
-                    batch.replies,
-                    batch.resolver,
-                    ledger,
+                Filler(
+                    job=job,
+                    records=batch.records(),
+                    replies=batch.replies,
+                    resolver=batch.resolver,
+                    ledger=ledger,
                     claims=asked_keys(job.run.store),
                     sends=sender,
                     costs=costs_of(job),
-                    shows=shows,
                     clock=self.clock,
                     chance=lambda: 1.0,
-                )
+                ).fill(shows)
             )
             ledger.end_run(outcome.why, outcome.exit_code)
             return outcome, ledger.totals(number)
@@ -172,7 +172,7 @@ class Replied:
         made = Made(self.folder / "in.jsonl", Form.JSONL, tally, self.folder / "job.toml", "0" * 64,
                     self.folder / "calls.db", **more)  # fmt: skip
         with Partial(self.out, keep_input=keep_input) as partial:
-            return publish(self.records(tally), self.resolver(), partial, made)
+            return publish(self.records(tally), self.resolver(), partial, made, Needs(made.store, self.out))
 
     def rows(self):
         return [json.loads(line) for line in self.out.read_bytes().split(b"\n")[:-1]]

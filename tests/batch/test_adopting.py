@@ -136,10 +136,22 @@ def test_two_requests_that_are_one_now_share_no_answer(filling):
     filling.ask |= {"prompt": "{a} {b}"}
     filling.write({"a": "x", "b": "y z"}, {"a": "x y", "b": "z"}, {"a": "x", "b": "yz"}, {"a": "xy", "b": "z"})
     filling.fill()
+    rows = filling.rows()
     found = taken(filling, prompt="{a}{b}")
     why = "records that were two requests are one now"
-    assert (found["entries"], found["left"]) == (1, [{"reason": why, "count": 1, "example": 4}])
+    assert (found["entries"], found["left"]) == (0, [{"reason": why, "count": 2, "example": 3}])
+    assert filling.rows() == [rows[3], rows[2], "needed", "needed"], "neither gets the other's answer"
     assert found["stored"] == 2, "under the new words they ask what others asked under the old"
+
+
+def test_a_record_that_was_never_asked_gets_no_answer_of_another(filling):
+    filling.ask |= {"prompt": "{a}-{b}"}
+    filling.write({"a": "x", "b": "yz"})
+    filling.fill()
+    filling.write({"a": "x", "b": "yz"}, {"a": "xy", "b": "z"}, {"a": "x", "b": "yz"})
+    left = {one["reason"]: one["count"] for one in taken(filling, prompt="{a}{b}")["left"]}
+    assert left == {"records that were two requests are one now": 3}
+    assert filling.rows() == ["needed"] * 3
 
 
 def test_what_was_adopted_before_keeps_all_places_that_were_changed(filled):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -21,7 +23,8 @@ def batch(tmp_path, provider, monkeypatch):
     (tmp_path / "in.jsonl").write_bytes(b'{"m": "a"}\n{"m": "b"}\n')
 
     def make(**said):
-        return onetake.Batch("in.jsonl", **{"base_url": f"{provider.url}/v1", **said})
+        at = {} if "call" in said else {"base_url": f"{provider.url}/v1"}
+        return onetake.Batch("in.jsonl", **{**at, **said})
 
     return make
 
@@ -93,3 +96,36 @@ def test_onetake_mode_none_seals_it(batch, provider, monkeypatch):
 def test_what_is_wrong_is_named(batch, said, why):
     with pytest.raises(onetake.UsageError, match=why):
         batch(**said)
+
+
+def build(record):
+    return {"model": "n", "messages": [{"role": "user", "content": record["m"]}]}
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        *(({"prompt": build, name: value}, f"Batch.{name}: the prompt is a function") for name, value in (
+            ("model", "m"), ("system", "s"), ("params", {"temperature": 0})
+        )),
+        *(({"call": print, name: value}, f"Batch.{name}: the call says that itself") for name, value in (
+            ("base_url", "http://h"), ("model", "m"), ("api", "openai"), ("api_key_env", "KEY"), ("system", "s"),
+            ("params", {"seed": 1}), ("structured", True)
+        )),
+        ({"prompt": "x", "model": "m", "structured": True}, "there is no contract"),
+    ],
+)  # fmt: skip
+def test_what_nobody_would_read_is_no_argument(batch, said, why):
+    with pytest.raises(onetake.UsageError, match=why):
+        batch(**said)
+
+
+def test_a_call_that_cannot_be_called_leaves_no_copy_of_standard_input(batch, monkeypatch, tmp_path):
+    async def ask(record):
+        return record
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b'{"m": 1}\n')))
+    with pytest.raises(onetake.UsageError, match="async"):
+        onetake.Batch("-", call=ask).run("rows.jsonl")
+    assert list(tmp_path.glob("*.input")) == []

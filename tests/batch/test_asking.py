@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from onetake import strictjson
 from onetake.batch.asking import Asking, MissingFieldError, Template
 from onetake.batch.job import Ask
 from onetake.errors import UsageError
@@ -125,3 +126,24 @@ def test_a_repair_holds_the_bad_reply_and_what_is_wrong_with_it():
     assert "- $.0: expected a string, found 1" in last
     assert (last.count("\n- "), len(body(again)["messages"])) == (10, 3)
     assert asking.repair(again, bad).body != again.body
+
+
+NUMBERS = '{"m": 1e999, "n": {"a": [0.1000000000000000055511151231257827, 1.50, -0, 1E5, 3, true], "\u00e9": "x"}}'
+
+
+def test_numbers_of_a_record_are_asked_as_they_were_written():
+    data = strictjson.loads_exact(NUMBERS)
+    assert Template("{m} {n}", "here").fill(data) == (
+        '1e999 {"a": [0.1000000000000000055511151231257827, 1.50, -0, 1E5, 3, true], "\u00e9": "x"}'
+    )
+
+
+def test_numbers_that_code_puts_into_a_body_are_sent_as_they_were_written():
+    asking = Asking(Ask("http://a/v1", "", ""), build=lambda data: {"model": "m", "messages": [data]})
+    body = asking.request(strictjson.loads_exact(NUMBERS)).body
+    assert body.decode() == f'{{"model":"m","messages":[{NUMBERS}]}}'.replace(", ", ",").replace(": ", ":")
+
+
+def test_a_record_that_is_nested_very_deep_is_asked():
+    data = strictjson.loads_exact('{"m":' + "[" * 400 + "1.50" + "]" * 400 + "}")
+    assert "1.5" in Template("{m}", "here").fill(data)

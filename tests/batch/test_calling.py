@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import urllib.request
+from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -97,3 +99,15 @@ def test_an_async_function_is_refused(batch):
 
     with pytest.raises(onetake.UsageError, match="async"):
         batch(ask).run("rows.jsonl")
+
+
+@pytest.mark.parametrize(("steady", "calls"), [(0, 0), (1, 2)])
+def test_a_function_that_asks_another_thing_each_time_stops_the_run(batch, ask, provider, steady, calls):
+    def call(record):
+        said = [ask(record["m"]) for _ in range(steady)]
+        return [*said, ask(f"{uuid4()}")]
+
+    Path("in.jsonl").write_bytes(b'{"m": "a"}\n')
+    with pytest.raises(onetake.UsageError, match="line 1: the function makes another request each time"):
+        batch(call).run("rows.jsonl", progress="none")
+    assert provider.count == calls

@@ -109,3 +109,8 @@ def test_labels_are_what_stands_at_the_paths(path, found):
 
 def test_without_paths_all_of_it_is_compared():
     assert labels({"a": 1}, []) == {"a": 1}
+
+
+def test_an_interval_ends_where_a_share_ends():
+    assert all(interval(0, number)[0] == 0.0 for number in range(1, 100))
+    assert all(interval(number, number)[1] == 1.0 for number in range(1, 100))

@@ -13,15 +13,16 @@ from dataclasses import replace
 
 import pytest
 
+from onetake.batch.ledger import Ledger
 from onetake.testing.provider import openai_chat
 
 _PROGRAM = """
 import asyncio, json, os, pathlib, sys
-from onetake.batch.claims import asked_keys
+from onetake.store_users import asked_keys
 from onetake.batch.costs import costs_of
 from onetake.batch.job import Ask, Job, Run
 from onetake.batch.opening import Opened, open_source
-from onetake.batch.runner import fill
+from onetake.batch.runner import Filler
 from onetake.batch.sending import Sender
 
 url, calls = sys.argv[1], int(sys.argv[2])
@@ -29,10 +30,10 @@ job = Job(None, Ask(url + "/v1", "m", "Say {m}"), Run(pathlib.Path("calls.db").a
 batch = Opened(job, open_source("in.jsonl"))
 ledger = batch.ledger()
 ledger.begin_run(job.digest(), "")
-outcome = asyncio.run(fill(
-    job, batch.records(), batch.replies, batch.resolver, ledger, claims=asked_keys(job.run.store),
-    sends=Sender(job.ask, timeout=60, environ=os.environ), costs=costs_of(job),
-))
+outcome = asyncio.run(Filler(
+    job=job, records=batch.records(), replies=batch.replies, resolver=batch.resolver, ledger=ledger,
+    claims=asked_keys(job.run.store), sends=Sender(job.ask, timeout=60, environ=os.environ), costs=costs_of(job),
+).fill())
 ledger.end_run(outcome.why, outcome.exit_code)
 print(json.dumps([outcome.why, outcome.exit_code, outcome.tally.asked]))
 """
@@ -88,17 +89,16 @@ def test_the_second_signal_stops_at_once_and_the_next_run_goes_on(filling, provi
     assert (outcome.why, outcome.tally.asked, provider.count) == ("", 6, 12)
 
 
-def test_br_163_br_165_killed_runs_are_gone_on_with_and_nothing_that_was_committed_is_asked_again(filling, provider):
+def test_br_163_a_run_that_is_killed_early_hides_nothing_of_a_fuller_one(filling, provider):
+    # At 60 %, and the next one when it has sent 5 % more.
     prompts = [f"Say r{n}" for n in range(40)]
     filling.write(*({"m": f"r{n}"} for n in range(40)))
     settled = {}
-    for kill_at in (17, 30):
-        process = start(filling, provider)
-        provider.wait_for(kill_at)
-        process.kill()
-        process.communicate()
+    for kill_at in (24, 26):
+        killed_at(kill_at, filling, provider)
         asked, rows = asked_for(provider), filling.rows()
         stored = {prompt for prompt, row in zip(prompts, rows, strict=True) if row != "needed"}
+        assert set(settled) <= stored, "nothing is deleted"
         assert len(set(asked) - stored) <= 4, "no more than were in flight"
         settled |= {prompt: asked[prompt] for prompt in stored - set(settled)}
     outcome, _ = filling.fill(least=4, most=4)
@@ -107,6 +107,28 @@ def test_br_163_br_165_killed_runs_are_gone_on_with_and_nothing_that_was_committ
     assert {prompt: asked[prompt] for prompt in settled} == settled
     assert len(set(filling.rows())) == 40
     assert provider.count <= 40 + 2 * 4
+
+
+def test_br_165_a_killed_run_is_gone_on_with(filling, provider):
+    filling.write(*({"m": f"r{n}"} for n in range(12)))
+    killed_at(6, filling, provider)
+    ledger = Ledger(filling.folder / ".onetake/batch/calls.db.intents.db")
+    (run,) = ledger.runs()
+    assert (run.ended, ledger.is_under_way(run)) == (None, False)
+    ledger.close()
+    outcome, totals = filling.fill(least=4, most=4)
+    assert (outcome.why, outcome.tally.done) == ("", 12)
+    assert "needed" not in filling.rows()
+    assert totals.attempts == outcome.tally.asked == 12 - outcome.tally.cached
+    assert provider.count <= 12 + 4
+
+
+def killed_at(calls, filling, provider):
+    """Start a run, and kill it when so many calls have come of all runs."""
+    process = start(filling, provider)
+    provider.wait_for(calls)
+    process.kill()
+    process.communicate()
 
 
 def asked_for(provider):

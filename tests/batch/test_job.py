@@ -85,6 +85,18 @@ def test_all_that_a_job_may_say(job, tmp_path):
         (LEAST + "[run]\ntimeout = inf\n", "run.timeout"),
         (LEAST + "[run]\nprices = { input = 1 }\n", "run.prices lacks 'output'"),
         (LEAST + '[run]\nmax_failures = "101%"\n', "run.max_failures"),
+        (LEAST + f'[run]\nmax_failures = "{"9" * 5000}"\n', "run.max_failures"),
+        (LEAST + f"[run]\nrepairs = {'9' * 5000}\n", "no TOML"),
+        (LEAST + f"[run]\nrepairs = {10**30}\n", "run.repairs: must be 1,000,000,000 at most"),
+        (LEAST + f"[run]\ntpm = {10**400}\n", "run.tpm: must be a number above 0"),
+        (LEAST + '[run]\nstore = "a\\u0000b"\n', "run.store: no file can be called"),
+        (LEAST + "params = { a = 1979-05-27T07:32:00Z }\n", "ask.params.a: must be a value that JSON knows, not 1979"),
+        (LEAST + "params = { a = { b = [1, nan] } }\n", "ask.params.a.b[1]: must be a value that JSON knows, not nan"),
+        (LEAST + "params = { a = -inf }\n", "ask.params.a: must be a value that JSON knows, not -inf"),
+        *(
+            (LEAST.replace("127.0.0.1:8000", host), "ask.base_url: must be the endpoint's address")
+            for host in ("[::1", "a:99999", "a:0", "a b", "a..b", "a" * 64 + ".b", "a\\tb", "a:b")
+        ),
     ],
 )
 def test_what_is_wrong_is_named(job, text, why):

@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from decimal import Decimal
 from hashlib import sha256
 
@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from onetake.batch.ledger import Intent, Ledger, Run, Settled, Spent, State, Totals
 from onetake.errors import StoreError
 from onetake.stores.sqlite import SqliteStore
+from onetake.stores.sqlite_file import SqliteFile
 
 WINDOW = 4
 RUNNER = """
@@ -65,15 +66,42 @@ def begun(ledger):
     return ledger
 
 
+@pytest.fixture
+def full(monkeypatch):
+    """Return a context in which the disk is full: no transaction can be committed."""
+
+    class Full:
+        def __init__(self, connection):
+            self._connection = connection
+
+        def execute(self, sql, *values):
+            if sql == "COMMIT":
+                raise sqlite3.OperationalError("database or disk is full")
+            return self._connection.execute(sql, *values)
+
+        def __getattr__(self, name):
+            return getattr(self._connection, name)
+
+    opened = SqliteFile._open_writer
+
+    @contextmanager
+    def filled():
+        with monkeypatch.context() as patched:
+            patched.setattr(SqliteFile, "_open_writer", lambda file: Full(opened(file)))
+            yield
+
+    return filled
+
+
 def on_disk(path, sql):
     with closing(sqlite3.connect(path)) as connection, connection:
         return connection.execute(sql).fetchall()
 
 
-def kill_after(path, lines):
-    """Have a run with a window of 4 killed once it has said so many lines; returns what it said."""
+def kill_after(path, lines, window=WINDOW):
+    """Have a run with so many calls in flight killed once it has said so many lines; returns what it said."""
     process = subprocess.Popen(
-        [sys.executable, "-c", RUNNER, str(path), str(WINDOW)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", RUNNER, str(path), str(window)], stdout=subprocess.PIPE, text=True
     )
     said = [process.stdout.readline().split() for _ in range(lines + 1)]
     process.kill()
@@ -263,7 +291,7 @@ def test_a_reply_that_came_to_another_runner_is_not_the_killed_ones(path):
 
 def test_of_two_killed_runs_the_last_one_has_the_reply(path):
     for _ in range(2):
-        kill_after(path, 2)
+        kill_after(path, 2, window=10_000)  # the first is in flight however late the kill comes
     ledger = Ledger(path)
     ledger.begin_run("job", "input")
     count = len(ledger.open_intents())
@@ -361,9 +389,9 @@ def test_a_damaged_ledger_says_what_is_lost_with_it(path):
     path.parent.mkdir(parents=True)
     path.write_bytes(b"no ledger at all" * 1000)
     told = r"file is not a database; it holds what calls cost, and no reply: move it away, and the next run begins"
-    with pytest.raises(StoreError, match=rf"ledger\.db: cannot be read: {told}"):
+    with pytest.raises(StoreError, match=rf"ledger\.db: damaged: it cannot be read: {told}"):
         Ledger(path).totals()
-    with pytest.raises(StoreError, match=rf"ledger\.db: cannot be written: {told}"):
+    with pytest.raises(StoreError, match=rf"ledger\.db: damaged: it cannot be written: {told}"):
         Ledger(path).begin_run("job", "input")
 
 
@@ -381,3 +409,43 @@ def test_a_ledger_of_a_newer_onetake_is_refused(begun, path):
     with pytest.raises(StoreError, match=r"a newer onetake wrote it \(format 2\); upgrade onetake"):
         Ledger(path).totals()
     on_disk(path, "PRAGMA user_version = 1")
+
+
+def test_br_176_after_a_full_disk_the_same_process_begins_its_run(ledger, path, full):
+    ledger.begin_run("job", "input", output_file="rows.jsonl")
+    ledger.end_run("", 0)
+    with full(), pytest.raises(StoreError, match="disk is full"):
+        ledger.begin_run("job", "input", output_file="rows.jsonl")
+    with closing(Ledger(path)) as other:
+        assert [run.id for run in other.runs()] == [1]
+        assert other.begin_run("job", "input") == 2
+        other.end_run("", 0)
+    assert ledger.begin_run("job", "input") == 3
+    assert (ledger.is_under_way(ledger.runs()[0]), ledger.is_under_way(ledger.runs()[1])) == (True, False)
+
+
+def test_what_no_provider_can_have_counted_breaks_nothing(begun):
+    for line, spent in enumerate([Spent(10**30, 5, Decimal("1e30")), Spent(10**400), Spent(7, 2, Decimal("0.5"))], 1):
+        begun.sent(begun.intend(key_of(line), line), "ok", status=200, spent=spent)
+    begun.flush()
+    found = begun.totals()
+    assert (found.input, found.output, found.cost, found.unpriced) == (7, 7, Decimal("0.5"), 1)
+
+
+def test_sums_may_be_larger_than_what_sqlite_adds(begun):
+    most = Spent(2**53, 2**62, Decimal(9_000_000))
+    for line in range(5):
+        begun.sent(begun.intend(key_of(line), line), "ok", spent=most)
+    begun.flush()
+    found = begun.totals()
+    assert (found.input, found.output, found.cost) == (5 * 2**53, 5 * 2**62, Decimal(45_000_000))
+
+
+def test_what_was_asked_in_vain_is_neither_stored_nor_in_flight(begun):
+    for line, (word, state) in enumerate([("ok", State.STORED), ("server", State.UNSTORED), ("timeout", State.LOST)]):
+        attempt = begun.intend(key_of(line), line)
+        begun.sent(attempt, word)
+        begun.done(attempt, state)
+    begun.intend(key_of(9), 9)
+    begun.flush()
+    assert list(begun.in_vain()) == [key_of(1), key_of(2)]

@@ -65,3 +65,32 @@ def test_the_schema_of_a_job_is_sent_as_it_is_written_and_judges_closed(tmp_path
     assert (sent["name"], sent["schema"]) == ("my_label", SCHEMA)
     assert contract.judge_text('{"x": "1", "y": 2}')
     assert contract_of(Ask("http://h/v1", "m", "x")) is None
+
+
+@pytest.mark.parametrize("wrong", ["{ x", "{m}"])
+def test_a_copy_of_standard_input_goes_where_the_job_is_wrong(monkeypatch, tmp_path, wrong):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b'{"m": 1}\n')))
+    (tmp_path / "job.toml").write_text(JOB.replace("{m}", wrong))
+    if wrong == "{m}":
+        (tmp_path / "onetake.toml").write_text("[key]\nno_such = 1\n")
+    with pytest.raises(UsageError):
+        Opened(load_job(tmp_path / "job.toml"), open_source("-"))
+    assert list(tmp_path.glob("*.input")) == []
+
+
+def test_a_copy_of_standard_input_that_cannot_be_whole_goes(monkeypatch, tmp_path):
+    def broken(size):
+        raise OSError("no more")
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=SimpleNamespace(read=broken)))
+    with pytest.raises(OSError, match="no more"):
+        open_source("-")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_that_is_some_other_file_is_a_mistake(filling):
+    filling.write({"m": "a"})
+    with pytest.raises(UsageError, match=r"in\.jsonl: is a file, and no store"):
+        filling.opened(filling.job(store=filling.folder / "in.jsonl"))

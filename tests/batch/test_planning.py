@@ -113,3 +113,20 @@ def test_reasons_are_bounded(filling, planned, monkeypatch):
     assert [(one.reason, one.count) for one in planned().reasons] == [
         ("other reasons", 3), ("because 1", 1), ("because 2", 1),
     ]  # fmt: skip
+
+
+def test_the_highest_cost_is_at_least_the_lowest(planned, filling):
+    filling.ask |= {"params": {"max_tokens": 1}}
+    filling.write({"m": "a"})
+    filling.provider.script([openai_chat("much more than one token was allowed", usage={
+        "prompt_tokens": 10, "completion_tokens": 500, "total_tokens": 510})])  # fmt: skip
+    filling.fill()
+    filling.write({"m": "b"}, {"m": "c"})
+    found = planned()
+    assert 0 < found.cost_low <= found.cost_high
+
+
+def test_a_great_many_repairs_are_no_great_work(planned, filling):
+    filling.ask |= {"params": {"max_tokens": 10}}
+    filling.write({"m": "a"})
+    assert planned(repairs=2).cost_high < planned(repairs=10**9).cost_high

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from onetake.batch.claims import pruning
-from onetake.batch.pruning import Rules, check_known, prunable, prune
-from onetake.batch.remembering import Told
+from onetake.batch.pruning import Rules, prunable, prune, reached
 from onetake.batch.running import replay, run
 from onetake.cassette import Cassette
 from onetake.errors import UsageError
 from onetake.format import dump_entry
+from onetake.store_users import alone
 from onetake.testing.provider import openai_stream
 from onetake.upkeep.packing import faults, size_of
 
@@ -37,10 +36,10 @@ def left_over(filling, *gone):
     return filling.opened()
 
 
-def can_go(batch, *, batches=None, pinned=lambda at, entry: False, now=LATER, **rules):
-    needing = [batch] if batches is None else batches
+def can_go(batch, *, needed=None, pinned=lambda at, entry: False, now=LATER, unfinished=(), **rules):
+    keys = reached(batch) if needed is None else needed
     with closing(batch.ledger()) as ledger:
-        return prunable(batch.store, batch.job.run.store, needing, ledger, Rules(now, **rules), pinned)
+        return prunable(batch.store, batch.job.run.store, keys, ledger, Rules(now, **rules), pinned, unfinished)
 
 
 def answers(batch):
@@ -59,8 +58,10 @@ def test_what_a_batch_leads_to_stays_and_the_rest_goes(batch):
     assert (list(faults(store)), size_of(store) <= found.size) == ([], True)
 
 
-def test_without_a_batch_all_may_go(batch):
-    assert len(can_go(batch, batches=[]).going) == 2
+def test_without_an_output_all_may_go_but_what_an_unfinished_job_asked(batch):
+    assert len(can_go(batch, needed=[]).going) == 2
+    assert can_go(batch, needed=[], unfinished={batch.job.digest()}).needed == 2
+    assert can_go(batch, needed=[], unfinished={"another"}).needed == 0
 
 
 def test_age_counts_from_the_recording(batch):
@@ -150,13 +151,6 @@ def test_nothing_to_delete_leaves_the_file_as_it_is(filling):
 
 @pytest.mark.parametrize("way", [run, replay])
 def test_no_run_begins_while_its_store_is_pruned(batch, way):
-    with pruning(batch.job.run.store), pytest.raises(UsageError, match="is being pruned"):
+    with alone(batch.job.run.store), pytest.raises(UsageError, match="is being pruned"):
         way(batch, batch.job.path or Path("rows.jsonl"))
     assert way(batch, Path("rows.jsonl")).exit_code == 0
-
-
-@pytest.mark.parametrize(("job", "source"), [("", "in.jsonl"), ("job.toml", "-")])
-def test_what_cannot_be_told_is_no_reason_to_delete(job, source):
-    told = Told(job, source, "jsonl", None, "rows.jsonl", False, 0, "calls.db")
-    with pytest.raises(UsageError, match="--forget"):
-        check_known([told], "calls.db")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import itertools
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from onetake.batch.records import Form, Record, Tally, form_of, read
 from onetake.errors import UsageError
@@ -73,7 +76,7 @@ def test_csv_rows_may_go_over_lines_and_misfits_are_said():
     data = b'id,text\r\n1,"a ""b""\nc"\r\n2\r\n\r\n3,x,y\r\n4,\xff\r\n5,z'
     assert records(data, Form.CSV) == [
         (1, 9, {"id": "1", "text": 'a "b"\nc'}, ""),
-        (2, 24, None, "1 fields, and the header has 2"),
+        (2, 24, None, "1 field, and the header has 2"),
         (3, 27, None, "the line is blank"),
         (4, 29, None, "3 fields, and the header has 2"),
         (5, 36, None, "no UTF-8: byte 2 of the line is 0xff"),
@@ -81,7 +84,42 @@ def test_csv_rows_may_go_over_lines_and_misfits_are_said():
     ]
 
 
-@pytest.mark.parametrize(("data", "why"), [(b"\na,b\n", "no header"), (b"a,a\n1,2\n", "names 'a' twice")])
+def test_a_field_of_a_csv_may_have_any_length():
+    text = ("x" * 99 + "\n") * 1400
+    data = "id,text\n" + "".join(f'{n},"{text}"\n' for n in range(4))
+    assert [one[2] for one in records(data.encode(), Form.CSV)] == [{"id": str(n), "text": text} for n in range(4)]
+
+
+def test_a_wrong_row_of_a_csv_is_one_row_up_to_where_it_would_end():
+    # None of it is taken for another record, which would be paid for.
+    data = b'id,text\n1,"a\nb\nc"x\n2,"d\n3,\xff"\n4,"e""f" ,g\n5,h\n6,i\rj\n7,"k\n8,l\n9,m'
+    assert records(data, Form.CSV) == [
+        (1, 8, None, "no CSV: a quoted field goes on behind its quote; the row takes 3 lines"),
+        (2, 19, None, "no UTF-8: byte 2 of the line is 0xff; the row takes 2 lines"),
+        (3, 29, None, "no CSV: a quoted field goes on behind its quote"),
+        (4, 41, {"id": "5", "text": "h"}, ""),
+        (5, 45, None, "no CSV: a carriage return outside quotes"),
+        (6, 51, None, "no CSV: a quote is opened and never closed; the row takes 3 lines"),
+    ]
+
+
+@given(st.text('ab,"\n', max_size=24))
+def test_a_csv_is_read_as_python_reads_it(text):
+    found = records(b"a,b\n" + text.encode(), Form.CSV)
+    try:
+        rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+    except csv.Error:
+        assert any(why.startswith("no CSV: ") for *_, why in found)
+    else:
+        assert [one[2] for one in found] == [
+            dict(zip("ab", row, strict=True)) if len(row) == 2 else None for row in rows
+        ]
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [(b"\na,b\n", "no header"), (b"a,a\n1,2\n", "names 'a' twice"), (b'"a,b\n', "no header: .* never closed")],
+)
 def test_a_csv_without_a_header_that_can_be_used_is_refused(data, why):
     with pytest.raises(UsageError, match=why):
         records(data, Form.CSV)

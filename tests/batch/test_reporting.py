@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from onetake.batch.failures import Failure
 from onetake.batch.reporting import FIXES, failed_data, failures, standing
-from onetake.batch.resolving import Failure
 from onetake.batch.running import run
 from onetake.contract import Contract
 from onetake.testing.provider import openai_chat, openai_error
@@ -15,6 +15,8 @@ from onetake.testing.provider import openai_chat, openai_error
 
 def answered(request):
     said = request.json()["messages"][-1]["content"]
+    if "down" in said:
+        return openai_error(503, message="later")
     if "refused" in said:
         return openai_error(400, message="too odd")
     return openai_chat(json={"x": 1 if "bad" in said else "fine"})
@@ -25,11 +27,10 @@ def batch(filling):
     """A batch that was run: three answers, of two requests; four failures of three classes."""
     filling.contract = Contract({"type": "object", "properties": {"x": {"type": "string"}}}, name="x")
     filling.provider.script(answered)
-    filling.write({"m": "a"}, {"m": "bad 1"}, "", {"m": "a"}, {"m": "refused"}, {"m": "bad 2"}, {"m": "b"})
-    run(filling.opened(filling.job()), filling.folder / "rows.jsonl")
-    filling.write(
-        {"m": "a"}, {"m": "bad 1"}, "", {"m": "a"}, {"m": "refused"}, {"m": "bad 2"}, {"m": "b"}, {"m": "new"}
-    )
+    records = [{"m": "a"}, {"m": "bad 1"}, "", {"m": "a"}, {"m": "refused"}, {"m": "bad 2"}, {"m": "b"}, {"m": "down"}]
+    filling.write(*records)
+    run(filling.opened(filling.job(max_attempts=1)), filling.folder / "rows.jsonl")
+    filling.write(*records, {"m": "new"})
     found = filling.opened(filling.job())
     yield found
     found.close()
@@ -37,7 +38,7 @@ def batch(filling):
 
 def test_rows_are_counted_and_failures_told_by_class_the_most_frequent_first(batch):
     found = standing(batch)
-    assert (found.records, found.answered, found.failed, found.waiting) == (8, 3, 4, 1)
+    assert (found.records, found.answered, found.failed, found.waiting) == (9, 3, 4, 2)
     assert [(one.failure, one.count, one.line) for one in found.classes] == [
         ("invalid", 2, 2),
         ("bad-line", 1, 3),
@@ -59,7 +60,7 @@ def test_failures_come_in_order_with_the_reply_behind_them(batch):
         (5, "refused"),
         (6, "invalid"),
         (8, "gave-up"),
-    ]
+    ], "line 9 was never asked: it is missing"
     assert json.loads(found[0]["reply"]) == {"x": 1}
     assert "too odd" in found[2]["reply"]
     assert (found[1]["reply"], found[1]["key"], found[4]["reply"]) == (None, None, None)

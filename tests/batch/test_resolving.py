@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from onetake.batch.failures import Failure
 from onetake.batch.records import Record
-from onetake.batch.resolving import Failure, Needed, Resolver, Row
+from onetake.batch.resolving import Needed, Resolver, Row
 from onetake.contract import Contract
 from onetake.decide import Found
 from onetake.format import dump_entry
@@ -173,3 +174,49 @@ def test_a_store_that_gives_one_by_one_reads_nothing_ahead(replied):
     replied.write({"message": "one"})
     resolver = replied.resolver()
     assert [resolver.resolve(record).answer for record in resolver.ahead(replied.records())] == [{"label": "a"}]
+
+
+def enum(*words):
+    return Contract({"type": "object", "properties": {"label": {"enum": list(words)}}, "required": ["label"]}, name="e")
+
+
+def test_what_a_contract_refused_is_judged_by_todays(replied):
+    replied.contract = enum("y")
+    entry = replied.reply("one", '{"label": "x"}')
+    assert resolved(replied).failure is Failure.INVALID
+    replied.contract = enum("x", "y")
+    assert resolved(replied) == Row(1, {"label": "x"}, keys=(entry.key,)), "today's contract accepts it, for no call"
+    replied.contract = None
+    assert resolved(replied) == Row(1, '{"label": "x"}', keys=(entry.key,)), "a job without a schema refuses nothing"
+    replied.contract = enum("z")
+    assert (resolved(replied).failure, '"z"' in resolved(replied).message) == (Failure.INVALID, True)
+    assert '"y"' not in resolved(replied).message, "it is today's contract that it breaks"
+
+
+def test_what_was_refused_under_another_version_is_asked_anew(replied):
+    replied.reply("one", BAD)
+    replied.contract = Contract(replied.schema, name="label", schema_version=2)
+    found = resolved(replied)
+    assert (found.reply.found, found.repairs) == (Found.STALE, 0)
+    assert "schema_version 1" in found.reply.why
+
+
+def test_a_repair_quotes_what_todays_contract_finds(replied):
+    replied.repairs, replied.contract = 1, enum("y")
+    replied.reply("one", '{"label": "x"}')
+    replied.contract = enum("z")
+    assert '\\"z\\"' in resolved(replied).request.body.decode()
+
+
+def test_a_type_whose_code_breaks_on_a_refused_answer_is_not_asked_again(replied):
+    class Odd:
+        digest, schema_version, is_type = "0" * 64, 1, True
+
+        def selects(self, request, on):
+            raise ZeroDivisionError("my own fault")
+
+    replied.reply("one", BAD)
+    replied.contract = Odd()
+    found = resolved(replied)
+    assert found.reply.found is Found.UNKEPT
+    assert "my own fault" in found.reply.why

@@ -14,11 +14,11 @@ from itertools import pairwise
 
 import pytest
 
-from onetake.batch.claims import asked_keys
 from onetake.batch.retrying import Fault, Kind
 from onetake.contract import Contract
 from onetake.errors import NotStored, StoreError, UsageError
 from onetake.model import Response
+from onetake.store_users import asked_keys
 from onetake.testing.provider import (
     bytes_reply,
     json_reply,

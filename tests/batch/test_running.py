@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import subprocess
 import sys
 import threading
 import time
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
@@ -160,6 +162,23 @@ def test_br_162_another_spelling_of_a_record_is_the_same_request(filling, go):
     assert filling.provider.count == 1
 
 
+def test_br_162_one_row_of_another_type_is_that_row_alone(filling, go):
+    # A number is a text in the prompt; what has no field at all is said in its row.
+    filling.write({"m": "a"}, {"m": 7}, {"m": {"x": [1]}}, {"m": None}, ["m"], {"m": "b"})
+    filling.provider.script(lambda request: openai_chat(request.json()["messages"][0]["content"]))
+    ended = go(max_failures=1)
+    assert (ended.exit_code, ended.published.failures) == (0, {"bad-line": 1})
+    assert [row.get("answer") for row in rows(filling)] == [
+        "Say a",
+        "Say 7",
+        'Say {"x": [1]}',
+        "Say null",
+        None,
+        "Say b",
+    ]
+    assert rows(filling)[4]["error"]["message"] == "no JSON object, but a list"
+
+
 def test_the_same_output_is_made_by_one_run_at_a_time(filling, go):
     filling.write({"m": "a"})
     with making(filling.folder / "rows.jsonl"):
@@ -208,6 +227,46 @@ def test_where_a_loop_runs_already_as_in_a_notebook(filling, go):
 
     assert asyncio.run(cell()).exit_code == 0
     assert filling.provider.count == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_in_a_notebook_drains_the_run(filling, go):
+    filling.write(*({"m": f"r{n}"} for n in range(2000)))
+
+    def answer(received):
+        if received.number == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        return openai_chat("drained")
+
+    async def cell():
+        return go()
+
+    before = signal.getsignal(signal.SIGINT)
+    filling.provider.script(answer)
+    ended = asyncio.run(cell())
+    assert (ended.published, ended.outcome.why, ended.exit_code) == (None, "interrupted", 130)
+    assert 2 <= ended.outcome.tally.asked == filling.provider.count < 2000
+    assert ended.outcome.tally.asked == sum(row != "needed" for row in filling.rows())
+    assert signal.getsignal(signal.SIGINT) is not None and before is signal.getsignal(signal.SIGINT)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_twice_in_a_notebook_stops_it_at_once(filling, go):
+    filling.write({"m": "a"})
+    never = threading.Event()
+
+    def answer(received):
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGTERM)  # of one kind two that wait are one
+        return replace(openai_chat("late"), hold=never)
+
+    async def cell():
+        return go()
+
+    filling.provider.script(answer)
+    ended = asyncio.run(cell())
+    never.set()
+    assert (ended.published, ended.outcome.why, ended.outcome.tally.asked) == (None, "interrupted", 0)
 
 
 def test_nothing_is_shown_where_nothing_is_asked(filling):

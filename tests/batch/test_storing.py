@@ -15,6 +15,7 @@ from onetake.batch.storing import Keeper
 from onetake.decide import Action
 from onetake.model import Cut, Response
 from onetake.steps import Flow, Live
+from onetake.testing.provider import openai_chat
 from onetake.writing import SecretLeftError
 
 SECRET = "sk-proj-" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z" * 2
@@ -77,7 +78,7 @@ def test_what_is_an_answer_or_a_refusal_is_stored(filling, keep, came, word, row
         (Fault(Kind.AGAIN, "timeout"), "timeout", "0"),
         (Response(500, (), b""), "500", "0"),
         (Response(400, (), b'{"err', cut=Cut.PROVIDER), "cut", "0"),
-        (said("half", finish="error"), "200", "0.00038"),
+        (said("half", finish="error"), "200 with an error", "0.00038"),
     ],
 )
 def test_what_is_none_is_counted_and_not_stored(filling, keep, came, word, cost):
@@ -90,7 +91,7 @@ def test_what_is_none_is_counted_and_not_stored(filling, keep, came, word, cost)
 @pytest.mark.parametrize(
     ("came", "lost"),
     [
-        (Response(200, (), b"<html>please log in</html>"), 0),
+        (Response(200, (), b"<html>please log in</html>"), 1),
         (Fault(Kind.AGAIN, "timeout"), 1),
         (Fault(Kind.AGAIN, "cut"), 1),
         (Response(200, (), b'{"id": "c", "cho', cut=Cut.PROVIDER), 1),
@@ -100,7 +101,7 @@ def test_what_is_none_is_counted_and_not_stored(filling, keep, came, word, cost)
         (said("half", finish="error"), 0),
     ],
 )
-def test_what_broke_off_before_it_was_counted_may_have_been_billed(keep, came, lost):
+def test_what_was_sent_and_not_counted_may_have_been_billed(keep, came, lost):
     kept, totals = keep(came)
     assert (kept.fault is not None, totals.lost, totals.unsettled) == (True, lost, 0)
 
@@ -139,3 +140,10 @@ def test_the_first_reply_of_two_stays(filling, keep):
     batch = filling.opened()
     assert filling.rows() == ["first"]
     batch.close()
+
+
+def test_a_usage_beyond_every_number_is_no_usage(filling):
+    filling.write({"m": "a"}, {"m": "b"})
+    filling.provider.script([openai_chat("fine", usage={"prompt_tokens": 10**30, "completion_tokens": 3})])
+    assert filling.fill()[1].input < 10**9
+    assert not filling.fill()[1].attempts

@@ -9,6 +9,7 @@ import pytest
 
 from onetake.batch.manifest import load_manifest, manifest_path
 from onetake.errors import FormatError, StoreError, UsageError
+from onetake.stores import open_store
 
 
 @pytest.fixture
@@ -118,3 +119,38 @@ def test_a_manifest_that_is_missing_cut_or_newer_is_told(published):
     path.unlink()
     with pytest.raises(UsageError, match="has no manifest"):
         load_manifest(published.out)
+
+
+@pytest.mark.parametrize(
+    ("changed", "what", "why"),
+    [
+        ({"rows": 10**400}, "rows", "the manifest says 1000"),
+        ({"rows": 2}, "rows", "the manifest says 2, and there are 3"),
+        ({"failures": {"invalid": 7}}, "failures", "the manifest says 7 invalid, and there are"),
+    ],
+)
+def test_numbers_of_a_manifest_that_are_not_those_of_the_rows_are_named(published, changed, what, why):
+    path = manifest_path(published.out)
+    path.write_text(json.dumps(json.loads(path.read_bytes()) | changed), "utf-8")
+    (found,) = published.differences()
+    assert found.what == what
+    assert found.why.startswith(why)
+    assert len(found.why) < 400
+
+
+def test_a_store_that_is_not_there_is_named_instead_of_rows(published):
+    published.store.close()
+    (published.folder / "calls.db").unlink()
+    published.store = open_store(published.folder / "calls.db")
+    (found,) = published.differences()
+    assert found.what == "store"
+    assert "calls.db: no reply is there" in found.why
+
+
+def test_a_reply_that_is_gone_is_told_in_words(published):
+    for key, ordinal in list(published.store.names())[:1]:
+        published.store.delete(key, ordinal)
+    row = published.differences()[0]
+    assert row.what == "row"
+    assert "no reply that counts is stored for it" in row.why
+    assert "gave-up" not in row.why

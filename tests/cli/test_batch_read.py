@@ -103,3 +103,27 @@ def test_an_input_from_standard_input_must_be_named_again(shell, run, batch):
     assert len(json.loads(run("batch", "failures", "--input", "in.jsonl", "--json")[1])) == 1
     assert run("batch", "verify", "rows.jsonl")[0] == 2
     assert run("batch", "verify", "rows.jsonl", "--input", "in.jsonl")[0] == 0
+
+
+def test_a_prompt_that_was_edited_is_named_as_the_cause(run, ran):
+    job = ran / "job.toml"
+    job.write_text(job.read_text("utf-8").replace("Label", "Name"), "utf-8")
+    told = {"what": "job", "why": "it asks something else than the rows were made from", "line": None}
+    for command in ("status", "report"):
+        assert json.loads(run("batch", command, "--json")[1])["differences"] == [told]
+        out = run("batch", command)[1]
+        assert f"rows.jsonl was made before something changed:\n  job: {told['why']}\n" in out
+    found = json.loads(run("batch", "failures", "--json")[1])
+    assert [one["class"] for one in found] == ["bad-line"], "what nobody asked did not fail"
+
+
+def test_a_manifest_that_cannot_be_read_is_told(run, ran):
+    (ran / "rows.jsonl.manifest.json").write_text("{}", "utf-8")
+    (found,) = json.loads(run("batch", "status", "--json")[1])["differences"]
+    assert found["what"] == "manifest"
+
+
+def test_a_run_that_was_killed_before_its_first_call_is_not_told_as_done(run, batch):
+    words = ("batch", "run", "in.jsonl", "-c", "job.toml", "-o", "rows.jsonl")
+    assert run(*words, "--offline")[0] == 6
+    assert "none of its runs came so far as to send anything" in run("batch", "status")[1]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -33,9 +35,13 @@ def test_rows_are_written_and_failures_told_with_the_command_that_asks_again(run
     assert [row.get("answer") for row in rows] == [None, None, {"x": "b"}]
 
 
-def test_retry_asks_again_for_one_class_alone(run, judged, provider):
+def test_br_158_a_rejected_row_is_paid_for_once_and_retry_asks_again_for_its_class_alone(run, judged, provider):
     provider.script([openai_chat(json={"x": 1}), openai_chat(json={"x": "b"}), openai_chat(json={"x": "a"})])
-    run(*RUN, "--concurrency", "1")
+    for _ in range(3):
+        run(*RUN, "--concurrency", "1")
+        rows = [json.loads(line) for line in (judged / "rows.jsonl").read_text().splitlines()]
+        assert [row.get("error", {}).get("class") for row in rows] == ["invalid", "bad-line", None]
+    assert provider.count == 2
     code, out, _ = run("batch", "retry", "--class", "invalid", "--progress", "none", "--max-failures", "1")
     assert (code, provider.count) == (0, 3)
     assert out.splitlines()[:2] == [
@@ -134,3 +140,33 @@ def test_an_output_takes_the_place_of_nothing_that_the_batch_is_made_from(run, b
         code, _, error = run("batch", "run", "in.jsonl", "-c", "job.toml", "-o", out, "--progress", "none", *more)
         assert (code, f"{out}: is the {what} of this batch" in error) == (2, True)
     assert (batch / out).read_bytes() == before
+
+
+@pytest.mark.parametrize("lacks", ["credential", "mode"])
+def test_retry_moves_nothing_where_nothing_can_be_asked(run, judged, provider, monkeypatch, lacks):
+    job = (judged / "job.toml").read_text().replace("[run]", 'api_key_env = "THE_KEY"\n[run]')
+    (judged / "job.toml").write_text(job)
+    monkeypatch.setenv("THE_KEY", "one")
+    provider.script(lambda request: openai_chat(json={"x": 1}))
+    assert run(*RUN)[0] == 7
+    with monkeypatch.context() as changed:
+        _ = changed.delenv("THE_KEY") if lacks == "credential" else changed.setenv("ONETAKE_MODE", "none")
+        code, out, err = run("batch", "retry", "--class", "invalid", "--progress", "none")
+        assert (code, out, "THE_KEY is not set" in err or "lets nothing be asked" in err) == (2, "", True)
+    assert provider.count == 2
+    assert (run("batch", "verify", "rows.jsonl")[0], run(*RUN, "--offline")[0]) == (0, 7)
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_what_a_killed_run_left_is_told_at_once(run, batch, as_json):
+    run(*RUN)
+    (books,) = (batch / ".onetake/batch").glob("*.intents.db")
+    with closing(sqlite3.connect(books)) as ledger, ledger:
+        ledger.execute("UPDATE run SET ended = NULL, exit_code = NULL")
+        ledger.execute("UPDATE attempt SET state = 0, key = zeroblob(32) WHERE id = 1")
+    said = "an earlier run was killed: up to 1 call may have been billed without a stored reply\n"
+    _, out, err = run(*RUN, *(["--json"] if as_json else []))
+    assert (out.startswith(said), err) == ((False, said) if as_json else (True, ""))
+    if as_json:
+        assert json.loads(out)["may_have_been_billed"] == 1
+    assert "was killed" not in run(*RUN)[1], "it is told once"

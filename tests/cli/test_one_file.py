@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
@@ -68,7 +69,55 @@ def test_one_that_cannot_be_read_at_all_is_never_silent(run, entries, project):
     assert "1 entry: 1 broken" in run("status")[1]
     assert "calls.db  (0 entries, 1 unreadable)" in run("list")[1]
     code, _, error = run("check", "calls.db")
-    assert (code, "calls.db: cannot be read: file is not a database" in error) == (5, True)
+    assert (code, "file is not a database" in error) == (5, True)
+
+
+def test_one_that_was_destroyed_is_not_absent(run, entries, project):
+    (project / ".onetake" / "using").mkdir(parents=True, exist_ok=True)
+    (project / ".onetake" / "using" / "calls.db.lock").touch()
+    (project / "calls.db").write_bytes(b"garbage" * 1000)
+    assert run("check", "--strict")[0] == 1
+    assert "1 entry: 1 broken" in run("status")[1]
+    assert "calls.db  (0 entries, 1 unreadable)" in run("list")[1]
+
+
+HOSTILE = {
+    "a label that leads away": "UPDATE entry SET label = '../../x' WHERE id = 1",
+    "a label of bytes": "UPDATE entry SET label = x'00ff' WHERE id = 1",
+    "a label that is no UTF-8": "UPDATE entry SET label = CAST(x'6100ff' AS TEXT) WHERE id = 1",
+    "a name that leads away": "INSERT INTO side VALUES ('../../../escaped.py', 0, x'00', x'00')",
+    "a name of bytes": "INSERT INTO side VALUES (x'00ff', 0, x'00', x'00')",
+}
+
+
+@pytest.mark.parametrize("sql", HOSTILE.values(), ids=HOSTILE)
+def test_what_somebody_else_wrote_into_it_is_found_and_hides_nothing(run, entries, project, sql):
+    written(project / "calls.db", sql)
+    code, out, _ = run("check")
+    assert (code, "row 1 of its" in out, "2 entries checked: 1 error" in out) == (1, True, True)
+    assert "calls.db  (2 entries)" in run("list")[1]
+    assert "2 entries: 2 replay" in run("status")[1]
+    assert run("store", "stats", "calls.db")[0] == 0
+    assert run("store", "fsck", "calls.db")[0] == 5
+    assert run("store", "fsck", "calls.db", "--repair")[0] == 0
+    assert run("store", "unpack", "calls.db", "as-files")[0] == 0
+    assert "2 entries checked: 0 errors" in run("check", "calls.db")[1]
+    assert not list(project.parent.rglob("escaped*"))
+
+
+@pytest.mark.parametrize("body", ["'text'", "10000000000000", "1.5"])
+def test_a_body_that_is_no_bytes_is_damaged_and_hides_nothing(run, entries, project, body):
+    written(project / "calls.db", f"UPDATE entry SET codec = 0, body = {body} WHERE id = 1")
+    assert "2 entries checked: 1 error" in run("check")[1]
+    assert "2 entries: 1 replay, 1 broken" in run("status")[1]
+    assert run("store", "fsck", "calls.db", "--repair")[0] == 0
+    assert "1 entry checked: 0 errors" in run("check")[1]
+
+
+def written(file, sql):
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute(sql)
+        connection.commit()
 
 
 def test_an_entry_of_it_is_shown_by_path_and_by_key_and_compared(run, entries, path):
@@ -125,6 +174,43 @@ def test_what_would_go_of_it_is_left_with_the_way_round(run, entries, path):
     assert "`onetake store unpack calls.db FOLDER`" in found["left"][0]["why"]
 
 
+def test_a_limit_that_it_exceeds_names_its_own_command(run, entries):
+    code, out, _ = run("prune", "--max-bytes", "1", "--json")
+    found = json.loads(out)
+    assert (code, [one["path"] for one in found["left"]]) == (4, ["calls.db"])
+    assert "`onetake store prune calls.db` is for such a store" in found["left"][0]["why"]
+    assert "what is in one file, its own command prunes" in run("prune", "--max-bytes", "1")[1]
+
+
+@pytest.fixture
+def asked_by_a_batch(project):
+    """What a batch leaves beside its store."""
+    (project / ".onetake" / "batch").mkdir(parents=True)
+    (project / ".onetake" / "batch" / "calls.db.intents.db").touch()
+
+
+@pytest.mark.parametrize(
+    ("verdict", "failure"),
+    [("kept:violation", "invalid"), ("kept:length", "truncated"), ("kept:status:404", "refused")],
+)
+def test_a_bad_answer_of_a_batch_is_asked_again_by_the_batch(
+    run, project, asked_by_a_batch, make_entry, verdict, failure
+):
+    with closing(SqliteStore(project / "calls.db")) as store:
+        entry = make_entry("bad")
+        origin = {name: said for name, said in entry.provenance.items() if name != "test"}
+        assert Cassette(store).add(replace(entry, verdict=verdict, provenance=origin))
+    (found,) = [one for one in json.loads(run("check", "--json")[1])["findings"] if one["code"] == "kept"]
+    assert found["mend"].endswith(f"`onetake batch retry OUT --class {failure}`, OUT being the rows that it is one of")
+    assert "a batch keeps" in found["message"] and "on purpose" not in found["message"]
+
+
+def test_which_replies_a_batch_needs_is_not_for_tests_to_tell(run, entries, asked_by_a_batch):
+    _, out, _ = run("status")
+    assert out.endswith("which replies no batch needs any more: onetake store prune calls.db\n")
+    assert "run all tests" not in out
+
+
 def test_other_rules_are_said_of_it_and_no_key_is_moved(run, entries, project):
     (project / "onetake.toml").write_bytes(b'[key]\nignore = ["$.model"]\n')
     code, out, _ = run("rekey", "--yes")
@@ -140,4 +226,4 @@ def test_what_is_another_programs_database_is_left_alone(run, project):
     assert run("list")[1] == "no cassettes under .\n"
     assert run("check")[:2] == (0, "0 entries checked: 0 errors, 0 warnings\n")
     code, _, error = run("check", "app.db")
-    assert (code, "app.db: is a file: name its folder" in error) == (2, True)
+    assert (code, "app.db: is a database of something else" in error) == (5, True)

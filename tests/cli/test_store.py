@@ -9,8 +9,11 @@ import pytest
 
 import onetake
 from onetake.cassette import Cassette
+from onetake.errors import UsageError
+from onetake.store_users import alone
 from onetake.stores import open_store
 from onetake.stores.directory import DirectoryStore
+from onetake.testing.provider import openai_error
 
 
 @pytest.fixture
@@ -121,12 +124,91 @@ def test_what_the_settings_pin_is_not_pruned(run, batch, project, provider):
     assert [counts([]), counts([key[:12]]), counts(["calls.db"])] == [(0, 3), (1, 2), (3, 0)]
 
 
-def test_what_a_batch_of_python_needs_cannot_be_told(run, batch, provider):
-    onetake.Batch("in.jsonl", prompt="{message}", model="m", base_url=f"{provider.url}/v1").run(
-        "py.jsonl", progress="none"
-    )
+def edited(batch):
+    (batch / "job.toml").write_text((batch / "job.toml").read_text().replace("Label", "Name"))
+
+
+def emptied(batch):
+    (batch / "in.jsonl").write_bytes(b"")
+
+
+def removed(batch):
+    (batch / "in.jsonl").unlink()
+    (batch / "job.toml").unlink()
+
+
+@pytest.mark.parametrize("change", [edited, emptied, removed])
+def test_what_an_output_was_made_from_stays_whatever_became_of_job_and_input(run, batch, provider, change):
+    ran(run, batch)
+    kept = {name: (batch / name).read_bytes() for name in ("job.toml", "in.jsonl")}
+    change(batch)
+    code, said, err = run("store", "prune", "calls.db", "--older-than", "0", "--delete", "--json")
+    assert (code, err) == (0, "")
+    assert [json.loads(said)[name] for name in ("needed", "prunable")] == [2, 0]
+    for name, data in kept.items():
+        (batch / name).write_bytes(data)
+    assert run("batch", "verify", "rows.jsonl")[0] == 0
+    assert run("store", "prune", "calls.db", "--older-than", "0", "--forget", "rows.jsonl", "--delete")[0] == 0
+    assert run("batch", "verify", "rows.jsonl")[0] == 6
+
+
+def test_what_a_run_that_has_not_ended_asked_stays_after_an_edit(run, batch, provider):
+    provider.script(lambda request: openai_error(402) if b"two" in request.body else None)
+    words = ("batch", "run", "in.jsonl", "-c", "job.toml", "-o", "rows.jsonl", "--progress", "none")
+    assert run(*words)[0] == 75
+    edited(batch)
+    found = json.loads(run("store", "prune", "calls.db", "--older-than", "0", "--json")[1])
+    assert [found[name] for name in ("entries", "needed", "prunable")] == [1, 1, 0]
+
+
+@pytest.mark.parametrize("suffix", [".json", ".keys"])
+@pytest.mark.parametrize("is_gone", [True, False])
+def test_nothing_is_pruned_where_it_is_not_known_what_is_needed(run, batch, provider, suffix, is_gone):
+    ran(run, batch)
+    (note,) = (batch / ".onetake/batch/calls.db.needed").glob(f"*{suffix}")
+    _ = note.unlink() if is_gone else note.write_bytes(b"")
+    words = ("store", "prune", "calls.db", "--older-than", "0", "--delete")
+    code, _, err = run(*words)
+    assert (code, "--forget" in err) == (2 if (suffix, is_gone) == (".json", True) else 5, True)
+    assert run("batch", "verify", "rows.jsonl")[0] == 0
+    assert run("batch", "run", "in.jsonl", "-c", "job.toml", "-o", "rows.jsonl", "--progress", "none")[0] == 7
+    assert run(*words)[0] == 0
+    assert run("batch", "verify", "rows.jsonl")[0] == 0
+
+
+@pytest.mark.parametrize("words", [["prune", "calls.db", "--delete"], ["fsck", "calls.db", "--repair"]])
+def test_nothing_is_taken_out_of_a_store_that_a_session_uses(run, batch, provider, words):
+    ran(run, batch)
+    with onetake.use_cassette(batch / "calls.db", mode="once"):
+        code, _, err = run("store", *words)
+        assert (code, "a run, a session or another command uses it" in err) == (2, True)
+        assert run("store", words[0], "calls.db")[0] == 0
+    assert run("store", *words)[0] == 0
+
+
+def test_nobody_reads_rows_from_a_store_that_is_being_pruned(run, batch, provider):
+    ran(run, batch)
+    made = onetake.Batch("in.jsonl", prompt="Label {message}", model="m", base_url=f"{provider.url}/v1")
+    with alone(batch / "calls.db"):
+        code, _, err = run("batch", "verify", "rows.jsonl")
+        assert (code, "is being pruned or repaired" in err) == (2, True)
+        for read in (made.rows().__next__, lambda: made.verify("rows.jsonl")):
+            with pytest.raises(UsageError, match="is being pruned or repaired"):
+                read()
+    assert run("batch", "verify", "rows.jsonl")[0] == 0
+
+
+def test_what_a_batch_of_python_needs_is_known_once_it_has_ended(run, batch, provider):
+    made = onetake.Batch("in.jsonl", prompt="{message}", model="m", base_url=f"{provider.url}/v1")
+    assert made.run("py.jsonl", progress="none").exit_code == 7
+    found = json.loads(run("store", "prune", "calls.db", "--older-than", "0", "--json")[1])
+    assert (found["needed"], found["prunable"]) == (2, 0)
+    provider.script(lambda request: openai_error(402))
+    with (batch / "in.jsonl").open("ab") as file:
+        file.write(b'{"message": "three"}\n')
+    assert made.run("py.jsonl", progress="none").exit_code == 75
     code, _, err = run("store", "prune", "calls.db")
-    assert (code, "Python code made its job" in err) == (2, True)
+    assert (code, "its run has not ended, and Python code made its job" in err) == (2, True)
     assert run("store", "prune", "calls.db", "--forget", "py.jsonl")[0] == 0
 
 

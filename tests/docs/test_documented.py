@@ -13,8 +13,8 @@ import pytest
 from _pytest.config.argparsing import Parser
 
 import onetake
-from onetake import errors, model, pytest_items, pytest_plugin
-from onetake.cli import commands, exits
+from onetake import errors, exits, model, pytest_items, pytest_plugin
+from onetake.cli import commands
 from onetake.dialects import Dialect
 from onetake.stores import Store
 

@@ -408,3 +408,19 @@ def test_br_176_a_full_disk_is_an_error_leaves_no_half_file_and_is_no_lasting_ha
     store.add_side(side, b"x" * 5000)
     assert store.add(TWO, 0, b"x" * 5000, "chat")
     assert (store.get(TWO, 0), store.get_side(side)) == (b"x" * 5000, b"x" * 5000)
+
+
+def test_many_entries_and_sidecars_are_written_looked_at_and_removed_as_they_are(tmp_path):
+    store = DirectoryStore(tmp_path / "c")
+    rows = [(sha256(b"%d" % number).hexdigest(), 0, b"entry %d" % number, "chat") for number in range(150)]
+    store.add_all(iter(rows))
+    assert {store.raw(key, ordinal) for key, ordinal, *_ in rows} == {data for *_, data, _ in rows}
+    assert (store.raw("0" * 64, 0), store.verify()) == (None, [])
+    side = f"_raw/{sha256(b'x').hexdigest()}.sse"
+    store.add_side(side, b"x")
+    (tmp_path / "c" / side).write_bytes(b"another")
+    assert (store.raw_side(side), store.delete_side(side), store.raw_side(side)) == (b"another", True, None)
+    assert not store.delete_side(side)
+    for verb in (store.raw_side, store.delete_side):
+        with pytest.raises(StoreError, match="no name of a sidecar"):
+            verb("../other")

@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 
 from onetake.errors import StoreError
 from onetake.stores.naming import (
+    digits,
     entry_name,
     folder_name,
     is_side,
     label,
     label_at,
     label_in,
+    number,
     parse_name,
     side_digest,
     slot,
@@ -209,3 +211,11 @@ def test_a_decoration_is_read_in_a_name_where_we_would_give_it(name, words):
 def test_a_decoration_is_read_in_a_place(place):
     assert label_at(place.format("0123456789abcdef")) == "chat-m"
     assert label_at("calls.db/0123456789abcdef.json") == ""
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("0" * 64, 0), ("7" + "f" * 63, 2**63 - 1), ("8" + "0" * 15, -(2**63)), ("f" * 64, -1)]
+)
+def test_a_key_is_a_number_that_a_table_can_hold_and_back(key, value):
+    assert number(key) == value
+    assert digits(value) == key[:16]

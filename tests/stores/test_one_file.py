@@ -45,6 +45,19 @@ def test_one_whose_header_is_damaged_is_one_all_the_same(path, at):
     assert is_store(path)
 
 
+@pytest.mark.parametrize("left", ["using/calls.db.lock", "batch/calls.db.intents.db"])
+@pytest.mark.parametrize("head", [bytes(8192), b"hello" * 2000], ids=["zeros", "garbage"])
+def test_one_that_was_used_is_one_whatever_has_become_of_it(path, left, head):
+    path.write_bytes(head)
+    assert not is_store(path)
+    mark = path.parent / ".onetake" / left
+    mark.parent.mkdir(parents=True)
+    mark.touch()
+    assert is_store(path)
+    path.write_bytes(b"")
+    assert not is_store(path)
+
+
 def test_one_whose_first_writer_was_killed_is_known_by_its_log(path, tmp_path):
     store = SqliteStore(tmp_path / "live.db")
     store.add("a" * 64, 0, b"{}")

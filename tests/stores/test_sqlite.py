@@ -11,8 +11,10 @@ from hashlib import sha256
 import pytest
 
 from onetake.errors import StoreError
+from onetake.stores.grouping import Job
+from onetake.stores.pages import PAGE
 from onetake.stores.sqlite import SqliteStore
-from onetake.stores.sqlite_file import FORMAT, network_kind
+from onetake.stores.sqlite_file import FORMAT, SqliteFile
 from onetake.testing import StoreConformance
 
 KEY = "a" * 64
@@ -81,7 +83,8 @@ def test_what_is_stored_is_compressed_and_has_its_digest(path):
     with sqlite3.connect(path) as connection:
         ((digest, length),) = connection.execute("SELECT digest, length(body) FROM entry").fetchall()
     connection.close()
-    assert (digest, length < 100) == (sha256(b"abc" * 1000).digest(), True)
+    named = b"a" * 16 + b"-0\n"
+    assert (digest, length < 100) == (sha256(named + b"abc" * 1000).digest(), True)
 
 
 @pytest.mark.parametrize("key", ["0" * 64, "7" + "f" * 63, "8" + "0" * 63, "f" * 64])
@@ -112,9 +115,9 @@ def test_a_database_of_something_else_is_left_alone(path):
 
 def test_what_is_no_database_is_said(path):
     path.write_bytes(b"{}" * 600)
-    with pytest.raises(StoreError, match=r"calls\.db: cannot be read: .*not a database"):
+    with pytest.raises(StoreError, match=r"calls\.db: damaged: it cannot be read: .*not a database$"):
         SqliteStore(path).get(KEY, 0)
-    with pytest.raises(StoreError, match=r"calls\.db: cannot be written: .*not a database"):
+    with pytest.raises(StoreError, match=r"calls\.db: damaged: it cannot be read: .*not a database$"):
         SqliteStore(path).add(KEY, 0, b"x")
     assert path.read_bytes() == b"{}" * 600
 
@@ -176,21 +179,6 @@ def test_a_forked_child_has_a_connection_of_its_own(path):
     assert [store.get("b" * 64, 0), store.get("c" * 64, 0)] == [b"child", b"parent again"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "said"), [("ext4", ""), ("nfs4", "nfs4"), ("fuse.sshfs", "fuse.sshfs")], ids=["disk", "nfs", "sshfs"]
-)
-def test_network_file_systems_are_told_by_the_nearest_mount(tmp_path, kind, said):
-    mounts = tmp_path / "mountinfo"
-    mounts.write_text(
-        "20 1 8:1 / / rw - ext4 /dev/a rw\n"
-        f"21 20 0:5 / /data/team\\040one rw,relatime shared:1 - {kind} server:/x rw\n"
-        "22 20 0:6 / /data/team\\040one\\040b rw - nfs x rw\n"
-    )
-    assert network_kind(tmp_path / "x.db", mounts) == ""
-    assert network_kind(tmp_path.__class__("/data/team one/calls.db"), mounts) == said
-    assert network_kind(tmp_path / "x.db", tmp_path / "missing") == ""
-
-
 def test_an_entry_is_exchanged_only_where_nobody_changed_it_meanwhile(path):
     store = SqliteStore(path)
     store.add(KEY, 0, b"as it was", "chat-m")
@@ -200,3 +188,81 @@ def test_an_entry_is_exchanged_only_where_nobody_changed_it_meanwhile(path):
     assert (store.get(KEY, 0), store.get(KEY, 1)) == (b"new", None)
     assert store.file_names() == [f"chat-m-{KEY[:16]}.json"], "its decoration stays"
     store.close()
+
+
+def test_no_damage_of_an_index_or_of_a_list_is_taken_for_absent_or_leads_to_another_entry(path):
+    keys = [sha256(bytes([number])).hexdigest() for number in range(3)]
+    store = SqliteStore(path)
+    store.add_all((key, 0, key.encode() * 3, "chat") for key in keys)
+    store.close()
+    whole = path.read_bytes()
+    index = [place for place in range(2 * PAGE, 3 * PAGE) if whole[place]]
+    header = [*range(100, 112), *range(56, 76)]
+    told = 0
+    for place in index + header:
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x41]) + whole[place + 1 :])
+        for key in keys:
+            with closing(SqliteStore(path)) as store:
+                try:
+                    assert store.get_all(keys).items() <= {key: key.encode() * 3 for key in keys}.items()
+                    assert (store.get(key, 0), store.ordinals(key)) == (key.encode() * 3, {0}), place
+                except StoreError as error:
+                    told += 1
+                    assert "calls.db: " in str(error)
+    assert told > 2 * len(index)
+
+
+def test_what_is_damaged_is_written_to_by_no_verb_and_says_what_mends_it(path):
+    store = SqliteStore(path)
+    for number in range(4):
+        store.add(sha256(bytes([number])).hexdigest(), 0, b"x")
+    store.close()
+    data = bytearray(path.read_bytes())
+    places = [place for place in range(3 * PAGE - 60, 3 * PAGE) if data[place]]
+    data[places[-4]] ^= 0x41
+    path.write_bytes(data)
+    for verb in (
+        lambda: store.add(KEY, 0, b"y"),
+        lambda: store.replace(KEY, 0, b"y"),
+        lambda: store.exchange(KEY, 0, b"x", b"y"),
+        lambda: store.delete(KEY, 0),
+        lambda: store.ordinals(KEY),
+        lambda: store.get(KEY, 0),
+        lambda: list(store.names()),
+        store.side_names,
+    ):
+        with pytest.raises(StoreError, match=r"damaged: .*`onetake store fsck \S*calls\.db --repair`"):
+            verb()
+    store.close()
+    assert path.read_bytes() == bytes(data)
+
+
+def test_an_interrupt_behind_a_commit_leaves_nobody_with_word_of_a_failure(path):
+    file = SqliteFile(path, "calls.db")
+    file.write(lambda connection: None)
+    real = file._writer
+
+    class Interrupted:
+        """A connection whose user presses Ctrl-C while it commits, before or after it has."""
+
+        def __init__(self, commits):
+            self.commits = commits
+
+        def __getattr__(self, name):
+            return getattr(real, name)
+
+        def execute(self, sql, *values):
+            if sql != "COMMIT":
+                return real.execute(sql, *values)
+            if self.commits:
+                real.execute(sql)
+            raise KeyboardInterrupt
+
+    for commits in (True, False):
+        file._writer, jobs = Interrupted(commits), [Job(lambda connection: 1), Job(lambda connection: 2)]
+        with pytest.raises(KeyboardInterrupt):
+            file._commit(jobs)
+        assert [(job.done, job.failed) for job in jobs] == [(commits, None)] * 2
+        assert not real.in_transaction
+    file._writer = real
+    file.close()

@@ -18,12 +18,11 @@ class Overwriting(MemoryStore):
 class KeepsTheCallersBytes(MemoryStore):
     def _put(self, wanted, data):
         self._entries[wanted] = data
-        self._changes += 1
 
 
-class Still(MemoryStore):
-    def stamp(self):
-        return 0
+class Unnumbered(MemoryStore):
+    def ordinals(self, key):
+        return {number for number in super().ordinals(key) if number == 0}
 
 
 class Unchecked(MemoryStore):
@@ -50,11 +49,11 @@ def test_a_store_that_is_wrong_fails_the_suite(store, test, more):
     getattr(Suite(), test)(MemoryStore(), *more)
 
 
-def test_a_stamp_that_stands_still_fails_the_suite(tmp_path):
+def test_ordinals_that_are_not_told_fail_the_suite(tmp_path):
     suite = Suite()
-    suite.make = lambda folder: Still()
+    suite.make = lambda folder: Unnumbered()
     with pytest.raises(AssertionError):
-        suite.test_the_stamp_moves_when_another_adds_or_removes(tmp_path)
+        suite.test_the_ordinals_that_another_added_are_told(tmp_path)
 
 
 def test_a_suite_says_how_its_store_is_opened(tmp_path):

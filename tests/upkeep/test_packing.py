@@ -110,8 +110,7 @@ def test_a_file_that_was_cut_is_said(cassette_folder, tmp_path):
     pack(cassette_folder, tmp_path / "x.db")
     whole = (tmp_path / "x.db").read_bytes()
     (tmp_path / "x.db").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(StoreError, match=r"x\.db"):
-        list(faults(tmp_path / "x.db"))
+    assert {fault.place for fault in faults(tmp_path / "x.db")} == {str(tmp_path / "x.db")}
 
 
 def test_both_kinds_count_the_same(cassette_folder, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from hashlib import sha256
 
 import pytest
@@ -41,7 +42,28 @@ def test_all_that_is_damaged_goes_and_its_bytes_are_kept(store, tmp_path):
     left = open_store(store)
     assert (list(left.names()), list(left.side_names())) == ([], [])
     left.close()
-    assert len([path for path in (tmp_path / "aside").rglob("*") if path.is_file()]) == 3
+    kept = {path.name: path.read_bytes() for path in (tmp_path / "aside").rglob("*") if path.is_file()}
+    assert len(kept) == 3
+    assert kept[NAME.removeprefix("_raw/")] == (b"\0" if store.suffix else b"another")
+
+
+def test_a_damaged_sidecar_is_kept_as_it_is(store, tmp_path):
+    quarantine(store, tmp_path / "aside")
+    assert (tmp_path / "aside" / NAME).read_bytes() == (b"another" if store.is_dir() else b"\x00")
+
+
+@pytest.mark.parametrize("name", ["../../../../escaped.py", "_raw/../../escaped.py", "/tmp/escaped.py"])
+def test_a_name_that_somebody_else_wrote_leads_nowhere(tmp_path, name):
+    file, into = tmp_path / "in" / "calls.db", tmp_path / "in" / "aside" / "calls"
+    with closing(open_store(file)) as store:
+        store.add_side(NAME, SIDE)
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("UPDATE side SET name = ?", (name,))
+        connection.commit()
+    (fault,) = quarantine(file, into)
+    assert fault.place == str(into / "side-1.body")
+    assert list(faults(file)) == []
+    assert [path for path in tmp_path.rglob("*") if "escaped" in path.name] == []
 
 
 def test_what_was_put_aside_before_is_not_written_over(store, tmp_path):

@@ -186,6 +186,25 @@ def test_a_run_of_files_that_are_committed_later_counts(tests_in_git):
     assert Runs(root).unused(root / "tape") == frozenset(), "though nobody tracks it yet"
 
 
+def test_what_was_only_put_under_git_is_no_change(tmp_path):
+    git(tmp_path, "init", "-q", "-b", "main")
+    (tmp_path / ".gitignore").write_text(".onetake\n")
+    (tmp_path / "test_a.py").write_text("b\n")
+    (tmp_path / "onetake.toml").write_text("")
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    write_run(tmp_path, run_of(unused=[A], at=now, files=digest(tmp_path)))
+    commit(tmp_path)
+    assert Runs(tmp_path).unused(tmp_path / "tape") == {A}
+    (tmp_path / "cases.yaml").write_text("d\n")
+    commit(tmp_path)
+    assert Runs(tmp_path).unused(tmp_path / "tape") == frozenset(), "which came after the run"
+    git(tmp_path, "rm", "-q", "cases.yaml")
+    assert Runs(tmp_path).unused(tmp_path / "tape") == {A}
+    (tmp_path / "test_a.py").write_text("c\n")
+    commit(tmp_path)
+    assert Runs(tmp_path).unused(tmp_path / "tape") == frozenset()
+
+
 def test_a_run_of_files_that_nobody_knows_is_none(tmp_path):
     write_run(tmp_path, run_of(unused=[A], files="", commit="--help\x1b[2J"))
     why = Runs(tmp_path).why

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
@@ -18,7 +18,8 @@ from onetake.batch.replies import Reply
 from onetake.batch.seen import Seen
 from onetake.compare import differences
 from onetake.decide import Found
-from onetake.model import Entry
+from onetake.interactions import schema_of
+from onetake.model import Entry, Request
 from onetake.printable import one_line
 from onetake.provenance import now
 from onetake.writing import SecretLeftError, write
@@ -99,7 +100,7 @@ def adopt(batch: Opened, before: Asked, reason: str, *, writes: bool) -> Adopted
     said = {"at": now(), "reason": reason or found.difference}
     if commit := git.line(batch.settings.root, "rev-parse", "HEAD"):
         said["commit"] = commit
-    with closing(Seen("came")) as seen, ThreadPoolExecutor(_WRITERS) as pool:
+    with closing(Seen("was", "several", "written")) as seen, ThreadPoolExecutor(_WRITERS) as pool:
         made = _Adopting(batch, before, said, found, seen).entries()
         while some := list(islice(made, _AT_ONCE)):
             done = pool.map(lambda one: _write(batch, *one), some) if writes else ("" for _ in some)
@@ -125,28 +126,49 @@ class _Adopting:
 
     def entries(self) -> Iterator[tuple[int, Entry]]:
         """Yield what is to be written, with the line of the record; counts all else."""
+        self._compare()
         for record in self._batch.records():
             self._found.records += 1
             if record.data is None:
                 self._found.leave("a bad line", record.line)
                 continue
             try:
-                made, before = self._batch.asking.request(record.data), self._old.request(record.data)
+                requests = self._requests(record.data)
             except MissingFieldError as error:
                 self._found.leave(one_line(str(error), 200), record.line)
                 continue
-            new, old = (self._batch.replies.find(request) for request in (made, before))
+            new, old = (self._batch.replies.find(request) for request in requests)
             if why := self._why_not(new, old):
                 self._found.leave(why, record.line)
             elif new.entry is None and isinstance(old.entry, Entry):
-                if entry := self._first(new, old.entry, record.line):
+                entry = self._entry(new, old.entry)
+                if self._seen.add("written", entry.key):
                     yield record.line, entry
+                else:
+                    self._found.shared += 1
             else:
                 self._found.stored += 1
+
+    def _requests(self, data: Mapping[str, Any]) -> tuple[Request, Request]:
+        return self._batch.asking.request(data), self._old.request(data)
+
+    def _compare(self) -> None:
+        """Note, before anything is taken over, which of today's requests were several: whose answer is theirs?"""
+        for record in self._batch.records():
+            if record.data is None:
+                continue
+            with suppress(MissingFieldError):
+                new, old = map(self._batch.replies.key, self._requests(record.data))
+                number = int(old[:15], 16)
+                if self._seen.number("was", new) not in (None, number):
+                    self._seen.add("several", new)
+                self._seen.note("was", new, number)
 
     def _why_not(self, new: Reply, old: Reply) -> str:
         if new.entry is not None:
             return ""
+        if self._seen.has("several", self._batch.replies.key_of(new.asked)):
+            return "records that were two requests are one now"
         if new.found is not Found.ABSENT:
             return f"there is one under its key already: {one_line(new.why.partition(chr(10))[0], 200)}"
         if old.entry is None:
@@ -158,20 +180,6 @@ class _Adopting:
         if (judged and (judged.schema, judged.schema_version)) != (ref and (ref.schema, ref.schema_version)):
             return "another schema judged the earlier reply"
         return ""
-
-    def _first(self, new: Reply, old: Entry, line: int) -> Entry | None:
-        """Return the entry for a request; None where a record before it made the same of the same, or of another."""
-        entry = self._entry(new, old)
-        came = self._seen.number("came", entry.key)
-        number = int(old.key[:15], 16)
-        if came is None:
-            self._seen.note("came", entry.key, number)
-            return entry
-        if came != number:
-            self._found.leave("records that were two requests are one now", line)
-        else:
-            self._found.shared += 1
-        return None
 
     def _entry(self, new: Reply, old: Entry) -> Entry:
         asked, keyer = new.asked, self._batch.policy.keyer
@@ -185,7 +193,7 @@ class _Adopting:
         return replace(
             old,
             request=asked.scrubbed,
-            key=asked.key if asked.keyed is asked.scrubbed else keyer.key(asked.scrubbed, asked.days),
+            key=self._batch.replies.key_of(asked),
             key_spec=key_specs.current(keyer.spec(asked.days)),
             provenance={**old.provenance, "adopted": origin},
             scrubbed=(*asked.scrubbing.spans, *rest),
@@ -195,7 +203,8 @@ class _Adopting:
 def _write(batch: Opened, line: int, entry: Entry) -> str:
     """Write one entry; returns why it was not, or nothing. *line* is whose it is."""
     try:
-        return "" if write(batch.store, entry, {}, over=False) else "another run was faster"
+        sides = schema_of(entry, batch.policy.contracts)
+        return "" if write(batch.store, entry, sides, over=False) else "another run was faster"
     except SecretLeftError:
         return f"a secret would be in it, first at line {line}"
 

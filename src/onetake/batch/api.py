@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -24,14 +24,18 @@ from onetake.batch.rows import rows as rows_of
 from onetake.contract import Contract, as_contracts
 from onetake.errors import UsageError
 from onetake.settings import load_settings
+from onetake.store_users import using
 
 Prompt = str | Callable[[Mapping[str, Any]], Mapping[str, Any]]
+Call = Callable[[Mapping[str, Any]], Any]
+_OF_THE_BODY = ("model", "system", "params")
 
 
 class Batch:
     """Ask a model about each record of an input: once, whatever happens.
 
-    Give `prompt` and `base_url`, or `call`.
+    Give `prompt` and `base_url`, or `call`. Either function must make the same requests for the same record each time,
+    in any process: a reply is found by its request. A run that sees another one stops.
 
     Args:
         input: The input's path; `-` for standard input.
@@ -40,21 +44,21 @@ class Batch:
         call: A function that is given a record's fields, asks a model through any SDK that blocks, and returns a JSON
             value, a text or a pydantic model, which is the row's answer. It is called again and again, with the stored
             replies, so it should do nothing else.
-        base_url: Of the endpoint, as in a job file.
-        model: The model's name; not needed where a function makes the body.
-        api: `openai` or `anthropic`.
+        base_url: Of the endpoint, as in a job file; with a prompt only, as what follows up to *params*.
+        model: The model's name; with a text only, as are *system* and *params*: a function makes the whole body.
+        api: `openai`, also where left out, or `anthropic`.
         api_key_env: The variable that holds the credential, which goes to *base_url* only.
         system: What the system says.
         params: Further members of the request's body.
         contract: What an answer must satisfy: a type, a `Contract`, the `Path` of a schema, or a declared name.
-        structured: Whether the contract's schema is also sent.
+        structured: Whether the contract's schema is also sent; with a prompt only.
         form: `jsonl`, `text` or `csv`; left out: by the input's name.
         limit: How many records count; None for all.
         store: Where the replies are kept.
         run: Whatever may stand under `[run]` of a job file: `concurrency`, `rpm`, `max_cost`, `repairs`, `prices`, …
 
     Raises:
-        UsageError: An argument is wrong.
+        UsageError: An argument is wrong, or nothing would read it.
     """
 
     def __init__(
@@ -62,10 +66,10 @@ class Batch:
         input: str | Path,  # noqa: A002 - what it is
         *,
         prompt: Prompt = "",
-        call: Callable[[Mapping[str, Any]], Any] | None = None,
+        call: Call | None = None,
         base_url: str = "",
         model: str = "",
-        api: str = "openai",
+        api: str = "",
         api_key_env: str = "",
         system: str = "",
         params: Mapping[str, Any] | None = None,
@@ -76,20 +80,17 @@ class Batch:
         store: str | Path = "calls.db",
         **run: Any,
     ) -> None:
-        if (call is None) == (not prompt):
-            raise UsageError("Batch takes a prompt, or a call that asks a model itself")
+        said: dict[str, Any] = {"base_url": base_url, "model": model, "api": api, "api_key_env": api_key_env}
+        said |= {"system": system, "params": dict(params or {}), "structured": structured}
+        given = {name: value for name, value in said.items() if value}
+        _check(prompt, call, given, contract)
         self._input, self._limit = str(input), limit
         self._form = None if form is None else _form(form)
         self._build = prompt if callable(prompt) else None
         self._call = call
         self._contract = _contract(contract)
-        self._job = _job(self._made(prompt), Path(store), run)
-        if call is None:
-            texts = {"base_url": base_url, "model": model, "prompt": "" if callable(prompt) else prompt}
-            said = {name: text for name, text in {**texts, "api_key_env": api_key_env}.items() if text}
-            given = {**said, "api": api, "system": system, "params": dict(params or {}), "structured": structured}
-            required = ["base_url"] if self._build else [*texts]
-            self._job = replace(self._job, ask=jobs.ask_of(given, "Batch", required))
+        ask = jobs.Ask(base_url="", model="", prompt="") if call else _ask(prompt, given)
+        self._job = _job(ask, self._made(prompt), Path(store), run)
 
     def plan(self) -> planning.Plan:
         """Say what a run would do and cost. Asks nobody."""
@@ -129,13 +130,13 @@ class Batch:
         out, tally = Path(output), Tally()
         manifest = load_manifest(out)
         run = replace(self._job.run, repairs=manifest.repairs)
-        with closing(self._opened(replace(self._job, run=run))) as batch:
+        with closing(self._opened(replace(self._job, run=run))) as batch, using(batch.job.run.store):
             records = batch.records(tally)
             return verifying.verify(records, tally, batch.resolver, out, manifest, batch.job.digest())
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Return the rows as they would be published now, each as an output has it. Asks nobody."""
-        with closing(self._opened()) as batch:
+        with closing(self._opened()) as batch, using(batch.job.run.store):
             for record, row in rows_of(batch.records(), batch.resolver):
                 yield json.loads(encode(record, row))
 
@@ -143,9 +144,12 @@ class Batch:
         from onetake.batch.calling import CallingResolver
 
         source = open_source(self._input, self._form, self._limit)
-        batch = Opened(job or self._job, source, build=self._build, contract=self._contract)
-        if self._call is not None:
-            batch.resolver = CallingResolver(self._call, batch)
+        with ExitStack() as opened:
+            batch = Opened(job or self._job, source, build=self._build, contract=self._contract)
+            opened.callback(batch.close)
+            if self._call is not None:
+                batch.resolver = CallingResolver(self._call, batch)
+            opened.pop_all()
         return batch
 
     def _made(self, prompt: Prompt) -> str:
@@ -157,9 +161,27 @@ class Batch:
         return sha256("\n".join(parts).encode()).hexdigest() if any(parts) else ""
 
 
-def _job(made: str, store: Path, run: Mapping[str, Any]) -> jobs.Job:
+def _check(prompt: Prompt, call: Call | None, given: Mapping[str, Any], contract: Any) -> None:
+    """See that nothing is said which nobody would read."""
+    if (call is None) == (not prompt):
+        raise UsageError("Batch takes a prompt, or a call that asks a model itself")
+    if call and given:
+        raise UsageError(f"Batch.{next(iter(given))}: the call says that itself, to the SDK that it asks with")
+    if callable(prompt) and (name := next((name for name in _OF_THE_BODY if name in given), None)):
+        raise UsageError(f"Batch.{name}: the prompt is a function, which makes the whole body: say it there")
+    if "structured" in given and contract is None:
+        raise UsageError("Batch.structured sends the contract's schema, and there is no contract")
+
+
+def _ask(prompt: Prompt, given: Mapping[str, Any]) -> jobs.Ask:
+    if callable(prompt):
+        return jobs.ask_of(given, "Batch", ["base_url"])
+    return jobs.ask_of({**given, "prompt": prompt}, "Batch")
+
+
+def _job(ask: jobs.Ask, made: str, store: Path, run: Mapping[str, Any]) -> jobs.Job:
     given = jobs.run_values({**run, "store": str(load_settings(Path.cwd()).root / store)}, "Batch")
-    return jobs.Job(None, jobs.Ask(base_url="", model="", prompt=""), jobs.Run(**given), made)
+    return jobs.Job(None, ask, jobs.Run(**given), made)
 
 
 def _contract(given: Any) -> Contract | None:

@@ -60,7 +60,7 @@ class Template:
         return frozenset(".".join(path) for _, path in self._pieces)
 
     def fill(self, data: Mapping[str, Any]) -> str:
-        """Return the text with a record's values: texts as they are, all else as JSON.
+        """Return the text with a record's values: texts as they are, all else as JSON, numbers as they were written.
 
         Raises:
             MissingFieldError: The record lacks a field.
@@ -186,13 +186,26 @@ def _value(data: Mapping[str, Any], path: tuple[str, ...]) -> Any:
 
 
 def _written(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else _dumped(value, ensure_ascii=False)
 
 
 def _bytes(body: Mapping[str, Any]) -> bytes:
     # A lone surrogate of a record has no UTF-8, so that body is written in escapes.
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    text = _dumped(body, ensure_ascii=False, separators=(",", ":"))
     try:
         return text.encode()
     except UnicodeEncodeError:
-        return json.dumps(body, separators=(",", ":")).encode()
+        return _dumped(body, separators=(",", ":")).encode()
+
+
+def _dumped(value: Any, **how: Any) -> str:
+    """Write JSON, numbers of a record as they were written."""
+    if not strictjson.has_number(value):
+        return json.dumps(value, **how)
+    item: str = how.get("separators", (", ", ": "))[0]
+    if isinstance(value, Mapping):
+        names = (json.dumps({name: 0}, **how)[1:-2] for name in value)  # with the colon
+        return "{" + item.join(name + _dumped(value[at], **how) for name, at in zip(names, value, strict=True)) + "}"
+    if isinstance(value, strictjson.Number):
+        return value.text
+    return f"[{item.join(_dumped(one, **how) for one in value)}]"

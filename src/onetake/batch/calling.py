@@ -14,10 +14,11 @@ from typing import Any
 
 from onetake import active, guard_sockets, patching
 from onetake.adapters.function_values import to_value
+from onetake.batch.failures import Failure
 from onetake.batch.opening import Opened
 from onetake.batch.records import Record
 from onetake.batch.replies import Replies, Reply
-from onetake.batch.resolving import Failure, Needed, Resolver, Row
+from onetake.batch.resolving import Needed, Resolver, Row
 from onetake.cassette import Cassette
 from onetake.contract import Contract
 from onetake.engine import Engine
@@ -50,7 +51,7 @@ class CallingResolver(Resolver):
     def __init__(self, call: Callable[[Mapping[str, Any]], Any], batch: Opened) -> None:
         if inspect.iscoroutinefunction(call):
             raise UsageError("call: an async function cannot be called; ask with the SDK's client that blocks")
-        self._call = call
+        self._call, self._replies = call, batch.replies
         self._engine = _Stored(batch.replies, replace(batch.policy, mode=Mode.NONE))
 
     def ahead(self, records: Iterable[Record]) -> Iterator[Record]:
@@ -126,6 +127,11 @@ class _Stored(Engine):
     def begin(
         self, request: Request, flow: Flow, client: str = "", contracts: tuple[Contract, ...] | None = None
     ) -> Replay:
+        """Give a request its stored reply.
+
+        Raises:
+            InteractionNotFound: There is none that counts: the function ends here, and the batch sends the request.
+        """
         reply = self._replies.find(request)
         if reply.entry is not None and self.needed is None:
             self.given.append(reply.entry)

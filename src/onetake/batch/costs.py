@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
-from onetake import prices
+from onetake import picking, prices
 from onetake.batch.attempts import Spent
 from onetake.batch.job import Ask, Job
 from onetake.errors import UsageError
@@ -42,7 +42,7 @@ class Costs:
 
     def of(self, entry: Entry) -> Spent:
         """Return what a reply took; what is read from a prompt cache has its own list price."""
-        asked, answered = (entry.metrics.get(name) for name in ("input_tokens", "output_tokens"))
+        asked, answered = (picking.count(entry.metrics.get(name)) for name in ("input_tokens", "output_tokens"))
         if self._own is not None or (asked is None and answered is None):
             return Spent(asked, answered, self.of_tokens(asked, answered))
         # The answers of a batch are much alike, and to look a price up takes longer than to store an entry.

@@ -148,7 +148,8 @@ def interval(changed: int, compared: int) -> tuple[float, float]:
     share, spread = changed / compared, _Z * _Z / compared
     middle = (share + spread / 2) / (1 + spread)
     half = _Z / (1 + spread) * math.sqrt(share * (1 - share) / compared + spread / (4 * compared))
-    return max(0.0, middle - half), min(1.0, middle + half)
+    # At the ends it is exact, and floats are not.
+    return 0.0 if changed == 0 else middle - half, 1.0 if changed == compared else middle + half
 
 
 async def _case(entry: Entry, batch: Opened, paths: list[JsonPath], send: Send) -> Case:

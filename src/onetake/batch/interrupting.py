@@ -3,47 +3,118 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_LOOK_S = 0.2
+"""Seconds until a thread that waits looks for signals: on Windows none reaches it while it waits."""
+
+
+class _Caught:
+    """The signals that were caught, told to a loop: those, too, that came before it listens."""
+
+    def __init__(self) -> None:
+        self._before: dict[int, Any] = {}
+        self._numbers: list[int] = []
+        self._tell: Callable[[list[int]], None] | None = None
+
+    def begin(self) -> None:
+        """Catch what comes to this thread, which is the main one."""
+        for number in _SIGNALS:
+            self._before[number] = signal.signal(number, self._take) or signal.SIG_DFL
+
+    def end(self) -> None:
+        """Let signals do what they did before."""
+        while self._before:
+            signal.signal(*self._before.popitem())
+
+    @contextmanager
+    def listened_to(self, first: Callable[[int], None], second: Callable[[], None]) -> Iterator[None]:
+        """Have the running loop told for a block: of the first signal its number, then of the second."""
+        loop = asyncio.get_running_loop()
+
+        def tell(numbers: list[int]) -> None:
+            with suppress(RuntimeError):  # the loop has just ended
+                loop.call_soon_threadsafe(*((first, numbers[0]) if len(numbers) == 1 else (second,)))
+
+        self._tell = tell
+        for count in range(len(self._numbers)):
+            tell(self._numbers[: count + 1])
+        try:
+            yield
+        finally:
+            self._tell = None
+
+    def _take(self, number: int, frame: FrameType | None) -> None:
+        self._numbers.append(number)
+        if len(self._numbers) > 1:
+            self.end()
+        if (tell := self._tell) is not None:
+            tell(self._numbers)
+
+
+_from_the_main_thread: ContextVar[_Caught | None] = ContextVar("_from_the_main_thread", default=None)
 
 
 @contextmanager
 def interrupts(first: Callable[[int], None], second: Callable[[], None]) -> Iterator[None]:
-    """Catch SIGINT and SIGTERM for a block of a running event loop; outside the main thread nothing is caught.
+    """Catch SIGINT and SIGTERM for a block of a running event loop.
+
+    Outside the main thread they are caught where `run_in_a_loop` waits for it there, and else by nobody.
 
     Args:
         first: Called in the loop with the number of the first signal.
         second: Called in the loop at the second one; from then on signals do what they did before.
     """
-    if threading.current_thread() is not threading.main_thread():
+    caught = _from_the_main_thread.get()
+    if caught is not None:
+        with caught.listened_to(first, second):
+            yield
+    elif threading.current_thread() is threading.main_thread():
+        caught = _Caught()
+        with caught.listened_to(first, second):
+            caught.begin()
+            try:
+                yield
+            finally:
+                caught.end()
+    else:
         yield
-        return
-    loop = asyncio.get_running_loop()
-    before: dict[int, Any] = {}
-    count = 0
 
-    def restore() -> None:
-        while before:
-            signal.signal(*before.popitem())
 
-    def caught(number: int, frame: FrameType | None) -> None:
-        nonlocal count
-        count += 1
-        if count == 1:
-            loop.call_soon_threadsafe(first, number)
-        else:
-            restore()
-            loop.call_soon_threadsafe(second)
+def run_in_a_loop(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end, also where this thread runs a loop already, as in a notebook.
 
-    for number in _SIGNALS:
-        before[number] = signal.signal(number, caught) or signal.SIG_DFL
+    Signals that the main thread gets while it waits reach `interrupts` there, too.
+    """
     try:
-        yield
-    finally:
-        restore()
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as thread:
+        if threading.current_thread() is not threading.main_thread():
+            return thread.submit(asyncio.run, work).result()
+        caught = _Caught()
+        caught.begin()
+        try:
+            context = contextvars.copy_context()
+            context.run(_from_the_main_thread.set, caught)
+            return _result(thread.submit(context.run, asyncio.run, work))
+        finally:
+            caught.end()
+
+
+def _result(future: Future[T]) -> T:
+    while wait([future], _LOOK_S).not_done:
+        pass
+    return future.result()

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from onetake import settings_values as values
+from onetake.batch import job_values as read
 from onetake.errors import UsageError
 
 APIS = ("openai", "anthropic")
 _REQUIRED = ("base_url", "model", "prompt")
-_RANGE = re.compile(r"([1-9]\d{0,4})(?:\s*-\s*([1-9]\d{0,4}))?")
-_PERCENT = re.compile(r"(\d{1,3}(?:\.\d+)?)%")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +124,7 @@ def load_job(path: Path) -> Job:
     path = path.absolute()
     try:
         found = tomllib.loads(_bytes(path).decode("utf-8-sig"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # besides what is no TOML: a number of too many digits
         raise UsageError(f"{path.name}: no TOML: {error}") from None
     said = values.table(found, f"{path.name}:", {"ask": _ask, "run": _run}, required=["ask"])
     ask, run = said["ask"], said.get("run", {})
@@ -157,16 +154,16 @@ def ask_of(given: Mapping[str, Any], where: str, required: Sequence[str] = _REQU
 
 def _ask(value: object, where: str, required: Sequence[str] = _REQUIRED) -> dict[str, Any]:
     readers: dict[str, values.Reader] = {
-        "base_url": _url,
+        "base_url": read.url,
         "model": values.text,
         "prompt": values.text,
         "api": values.one_of({api: api for api in APIS}),
         "api_key_env": values.text,
         "system": values.any_text,
-        "schema": values.text,
-        "schema_version": values.whole(1),
-        "structured": flag,
-        "params": lambda item, place: values.mapping(item, place, "{ temperature = 0 }"),
+        "schema": read.path,
+        "schema_version": read.whole(1),
+        "structured": read.flag,
+        "params": read.params,
     }
     found = values.table(value, where, readers, required=required)
     for name in ("model", "messages", "system", "stream", "response_format"):
@@ -194,72 +191,23 @@ def run_values(given: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 def _run(value: object, where: str) -> dict[str, Any]:
     readers: dict[str, values.Reader] = {
-        "concurrency": _range,
-        "rpm": _positive,
-        "tpm": _positive,
-        "max_cost": _positive,
-        "repairs": values.whole(0),
-        "store": values.text,
-        "timeout": _positive,
-        "deadline": _positive,
-        "max_attempts": values.whole(1),
-        "prices": _prices,
+        "concurrency": read.concurrency,
+        "rpm": read.positive,
+        "tpm": read.positive,
+        "max_cost": read.positive,
+        "repairs": read.whole(0),
+        "store": read.path,
+        "timeout": read.positive,
+        "deadline": read.positive,
+        "max_attempts": read.whole(1),
+        "prices": read.prices,
         "label_paths": values.texts,
-        "max_failures": max_failures,
+        "max_failures": read.max_failures,
     }
     found = values.table(value, where, readers)
     if "concurrency" in found:
         found["least"], found["most"] = found.pop("concurrency")
     return found
-
-
-def _url(value: object, where: str) -> str:
-    said = values.text(value, where)
-    parts = urlsplit(said)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise UsageError(f"{where}: must be the endpoint's address, as in 'http://127.0.0.1:8000/v1', not {said!r}")
-    if parts.username or parts.password:
-        raise UsageError(f"{where}: holds a credential; name its variable in `api_key_env` instead")
-    return said.rstrip("/")
-
-
-def _range(value: object, where: str) -> tuple[int, int]:
-    match = _RANGE.fullmatch(str(value)) if isinstance(value, int | str) and not isinstance(value, bool) else None
-    least, most = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
-    if least > most:
-        raise UsageError(f"{where}: must be a number of calls or a range, as in 8 or '1-32', not {value!r}")
-    return least, most
-
-
-def max_failures(value: object, where: str) -> int | float:
-    """Read how many rows may fail: `5`, `"5"` or `"2%"`; a share is from 0 to 1."""
-    said = str(value)
-    if isinstance(value, int | str) and not isinstance(value, bool):
-        if said.isdecimal():
-            return int(said)
-        if (match := _PERCENT.fullmatch(said)) and float(match[1]) <= 100:
-            return float(match[1]) / 100
-    raise UsageError(f"{where}: must be a number of rows or a share, as in 5 or '2%', not {value!r}")
-
-
-def _positive(value: object, where: str) -> float:
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf"):
-        return float(value)
-    raise UsageError(f"{where}: must be a number above 0, not {value!r}")
-
-
-def _prices(value: object, where: str) -> dict[str, float]:
-    def price(item: object, place: str) -> float:
-        return 0.0 if item == 0 and not isinstance(item, bool) else _positive(item, place)
-
-    return values.table(value, where, {"input": price, "output": price}, required=["input", "output"])
-
-
-def flag(value: object, where: str) -> bool:
-    """Read true or false."""
-    if isinstance(value, bool):
-        return value
-    raise UsageError(f"{where}: must be true or false, not {value!r}")
 
 
 def _bytes(path: Path) -> bytes:

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from onetake import forking
+from onetake.batch import settling
 from onetake.batch.attempts import NOTHING, Intent, Run, Settled, Spent, State, Totals
-from onetake.batch.claims import Claims
+from onetake.claims import Claims
 from onetake.errors import StoreError
-from onetake.stores.sqlite_file import SqliteFile, Tables
+from onetake.stores.sqlite_file import DamagedFileError, SqliteFile, Tables
 
 __all__ = ["Intent", "Ledger", "Run", "Settled", "Spent", "State", "Totals"]
 
@@ -38,9 +39,8 @@ _TABLES = Tables(
         "CREATE INDEX unsettled ON attempt (run) WHERE state < 2",
     ),
 )
-_AT_ONCE = 500
-_PICO = 12
-"""Costs are kept in whole millionths of a millionth of a dollar: a token's price is a whole number of them."""
+_PART = 1 << 31
+"""Sums are made of two parts of each number, as SQLite's own fails beyond 64 bits."""
 
 
 class Ledger:
@@ -81,17 +81,25 @@ class Ledger:
         """
         row = (self._clock(), job_digest, input_digest, job_file, input_file, output_file, store)
 
+        claimed: list[str] = []
+
         def begin(connection: sqlite3.Connection) -> int:
             sql = (
                 "INSERT INTO run (began, job_digest, input_digest, job_file, input_file, output_file, store, why)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, '')"
             )
             number = int(connection.execute(sql, row).lastrowid or 0)
-            if not self._alive.take(str(number)):
+            if str(number) not in claimed and not self._alive.take(str(number)):
                 raise StoreError(f"{self._place}: run {number} is held by another process")
+            claimed.append(str(number))
             return number
 
-        self._run = self._write(begin)
+        try:
+            self._run = self._write(begin)
+        except BaseException:  # it was not written, and the next run gets its number
+            for name in claimed:
+                self._alive.free(name)
+            raise
         return self._run
 
     def end_run(self, why: str, exit_code: int) -> None:
@@ -136,7 +144,7 @@ class Ledger:
         """
         # It may be written behind `done`, which another thread noted later and wrote first.
         sql = "UPDATE attempt SET state = max(state, ?), class = ?, status = ?, input = ?, output = ?, cost = ?"
-        self._note(f"{sql} WHERE id = ?", State.ANSWERED, word, status, *_spent(spent), attempt)
+        self._note(f"{sql} WHERE id = ?", State.ANSWERED, word, status, *settling.columns(spent), attempt)
 
     def done(self, attempt: int, state: State) -> None:
         """Note that an attempt is over. Does not touch the disk.
@@ -176,12 +184,12 @@ class Ledger:
         found = {one.key: stored(one.key) for one in intents}
 
         def settle(connection: sqlite3.Connection) -> Settled:
-            taken = _stored(connection, found)
+            taken = settling.stored(connection, found)
             states = []
             for one in reversed(intents):
                 spent = None if one.key in taken else found[one.key]
                 taken.add(one.key)  # the one reply that is stored came to the last who asked
-                states.append(_settle(connection, one, spent))
+                states.append(settling.settle(connection, one, spent))
             return Settled(states.count(State.STORED), states.count(State.LOST))
 
         settled: Settled = self._write(settle) if intents else Settled(0, 0)
@@ -194,16 +202,15 @@ class Ledger:
             run: Of one run; of all where left out.
         """
         where, values = ("", ()) if run is None else (" WHERE run = ?", (run,))
-        columns = (
-            "count(*), coalesce(sum(input), 0), coalesce(sum(output), 0), coalesce(sum(cost), 0),"
-            " coalesce(sum(cost IS NULL AND (input > 0 OR output > 0)), 0), coalesce(sum(state = 2), 0),"
-            " coalesce(sum(state = 4), 0), coalesce(sum(state < 2), 0)"
-        )
-        rows = self._read(f"SELECT {columns} FROM attempt{where}", *values) or [(0,) * 8]
-        attempts, asked, answered, cost, unpriced, stored, lost, unsettled = rows[0]
+        parts = (f"{name} {part} {_PART}" for name in ("input", "output", "cost") for part in "/%")
+        flags = ("cost IS NULL AND (input > 0 OR output > 0)", "state = 2", "state = 4", "state < 2")
+        columns = ", ".join(["count(*)", *(f"coalesce(sum({one}), 0)" for one in (*parts, *flags))])
+        rows = self._read(f"SELECT {columns} FROM attempt{where}", *values) or [(0,) * 11]
+        attempts, *numbers, unpriced, stored, lost, unsettled = rows[0]
+        asked, answered, cost = (numbers[at] * _PART + numbers[at + 1] for at in (0, 2, 4))
         by_class = self._read(f"SELECT class, count(*) FROM attempt{where} GROUP BY class ORDER BY class", *values)
         classes = {word: count for word, count in by_class if word is not None}
-        dollars = Decimal(cost).scaleb(-_PICO)
+        dollars = Decimal(cost).scaleb(-settling.PICO)
         return Totals(attempts, stored, lost, unsettled, classes, asked, answered, dollars, unpriced)
 
     def runs(self) -> list[Run]:
@@ -219,6 +226,17 @@ class Ledger:
         last, of_run = 0, {run.id: run.job_digest for run in self.runs()}
         while rows := self._read("SELECT id, run, key FROM attempt WHERE id > ? ORDER BY id LIMIT 1000", last):
             yield from ((of_run.get(run, ""), key.hex()) for _, run, key in rows)
+            last = rows[-1][0]
+
+    def in_vain(self) -> Iterator[str]:
+        """Return the keys of attempts that ended, and with no reply to store, a part at a time, some several times."""
+        last = 0
+        sql = (
+            f"SELECT id, key FROM attempt WHERE id > ? AND state IN ({State.UNSTORED:d}, {State.LOST:d})"
+            " AND class IS NOT NULL ORDER BY id LIMIT 1000"
+        )
+        while rows := self._read(sql, last):
+            yield from (key.hex() for _, key in rows)
             last = rows[-1][0]
 
     def is_under_way(self, run: Run) -> bool:
@@ -261,37 +279,6 @@ def _explained() -> Iterator[None]:
     """Say of a damaged ledger what is lost with it."""
     try:
         yield
-    except StoreError as error:
-        if type(error.__cause__) is not sqlite3.DatabaseError:  # all else is one of its kinds
-            raise
+    except DamagedFileError as error:
         lost = "it holds what calls cost, and no reply: move it away, and the next run begins another"
         raise StoreError(f"{error}; {lost}") from error
-
-
-def _stored(connection: sqlite3.Connection, keys: Iterable[str]) -> set[str]:
-    """Return the keys whose stored reply is known to have come to another attempt."""
-    wanted = [bytes.fromhex(key) for key in keys]
-    found = set()
-    for at in range(0, len(wanted), _AT_ONCE):
-        some = wanted[at : at + _AT_ONCE]
-        places = ", ".join("?" * len(some))
-        sql = f"SELECT DISTINCT key FROM attempt WHERE state = {State.STORED:d} AND key IN ({places})"
-        found |= {key.hex() for (key,) in connection.execute(sql, some)}
-    return found
-
-
-def _settle(connection: sqlite3.Connection, intent: Intent, spent: Spent | None) -> State | None:
-    """Settle an intent; returns None where another process was faster."""
-    state = State.LOST if spent is None else State.STORED
-    sql = "UPDATE attempt SET state = ? WHERE id = ? AND state < 2"
-    if not connection.execute(sql, (state, intent.id)).rowcount:
-        return None
-    if spent is not None and intent.state is State.OPEN:
-        values = (*_spent(spent), intent.id)
-        connection.execute("UPDATE attempt SET class = 'ok', input = ?, output = ?, cost = ? WHERE id = ?", values)
-    return state
-
-
-def _spent(spent: Spent) -> tuple[int | None, int | None, int | None]:
-    cost = None if spent.cost is None else int(spent.cost.scaleb(_PICO).to_integral_value())
-    return spent.input, spent.output, cost

@@ -11,7 +11,7 @@ from typing import Any
 
 from onetake import settings_values as values
 from onetake import strictjson
-from onetake.batch.job import flag
+from onetake.batch.job_values import flag
 from onetake.batch.records import Form
 from onetake.errors import FormatError, StoreError, UsageError
 from onetake.stores import files

@@ -8,6 +8,7 @@ from itertools import islice
 
 from onetake.cassette import Cassette
 from onetake.model import Entry
+from onetake.picking import count
 from onetake.stores import Store
 
 _SAMPLE = 200
@@ -41,13 +42,14 @@ def measure(store: Store) -> Measured:
     lengths: list[int] = []
     timed: list[float] = []
     for entry in _sample(store):
-        metrics = entry.metrics
-        if isinstance(metrics.get("input_tokens"), int):
-            asked, counted = asked + len(entry.request.body), counted + metrics["input_tokens"]
-        if isinstance(metrics.get("output_tokens"), int):
-            lengths.append(metrics["output_tokens"])
-        if isinstance(metrics.get("latency_ms"), int | float):
-            timed.append(metrics["latency_ms"] / 1000)
+        took = (count(entry.metrics.get(name)) for name in ("input_tokens", "output_tokens", "latency_ms"))
+        input_tokens, output_tokens, latency_ms = took
+        if input_tokens is not None:
+            asked, counted = asked + len(entry.request.body), counted + input_tokens
+        if output_tokens is not None:
+            lengths.append(output_tokens)
+        if latency_ms is not None:
+            timed.append(latency_ms / 1000)
     rate = counted / asked if asked and counted else None
     return Measured(
         per_byte=(rate * (1 - SPREAD), rate, rate * (1 + SPREAD)) if rate else _USUAL,

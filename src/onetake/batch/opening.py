@@ -9,7 +9,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -21,6 +21,7 @@ from onetake.batch.asking import Asking
 from onetake.batch.claims import folder_of
 from onetake.batch.job import Ask, Job
 from onetake.batch.ledger import Ledger
+from onetake.batch.places import check_spared
 from onetake.batch.records import Form, Record, Tally, form_of, read
 from onetake.batch.replies import Replies, policy_for
 from onetake.batch.resolving import Resolver
@@ -29,7 +30,8 @@ from onetake.errors import UsageError
 from onetake.model import Mode
 from onetake.options import Options, policy_of
 from onetake.settings import load_settings
-from onetake.stores import open_store
+from onetake.settings_files import nearest_file
+from onetake.stores import FILE, DiskStore, open_store
 
 STDIN = "-"
 _NAME = re.compile(r"[^A-Za-z0-9_-]")
@@ -92,13 +94,18 @@ def open_source(name: str, form: Form | None = None, limit: int | None = None) -
             raise UsageError(f"{name}: {'is a folder' if path.is_dir() else 'there is no such file'}")
         return Source(name, path, form or form_of(path), limit)
     descriptor, copy = tempfile.mkstemp(prefix="onetake-", suffix=".input")
-    with os.fdopen(descriptor, "wb") as file:
-        shutil.copyfileobj(sys.stdin.buffer, file)
-    return Source(name, Path(copy), form or Form.JSONL, limit)
+    source = Source(name, Path(copy), form or Form.JSONL, limit)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+    except BaseException:
+        source.close()
+        raise
+    return source
 
 
 class Opened:
-    """A job on an input with its store, ready to be resolved.
+    """A job on an input with its store, ready to be resolved; the input is closed with it, or when it cannot be made.
 
     Args:
         job: What is asked, and how.
@@ -120,14 +127,19 @@ class Opened:
     ) -> None:
         self.job = job
         self.source = source
-        self.settings = load_settings(job.path or Path.cwd())
-        self.contract = contract or contract_of(job.ask)
-        self.store = open_store(job.run.store, place_of(job.run.store, self.settings.root))
-        options = Options(name=job.run.store, contract=self.contract)
-        self.policy = policy_for(policy_of(options, self.settings, Mode.NEW_EPISODES))
-        self.replies = Replies(self.store, self.policy)
-        self.asking = asking_of(job.ask, self.contract, build)
-        self.resolver: Resolver = self.resolver_for(self.asking, job.run.repairs)
+        with ExitStack() as closing:  # what a wrong job leaves open is closed, and a copy of standard input goes
+            if source is not None:
+                closing.callback(source.close)
+            self.settings = load_settings(job.path or Path.cwd())
+            self.contract = contract or contract_of(job.ask)
+            self.store = _opened(job.run.store, self.settings.root)
+            closing.callback(self.store.close)
+            options = Options(name=job.run.store, contract=self.contract)
+            self.policy = policy_for(policy_of(options, self.settings, Mode.NEW_EPISODES))
+            self.replies = Replies(self.store, self.policy)
+            self.asking = asking_of(job.ask, self.contract, build)
+            self.resolver: Resolver = self.resolver_for(self.asking, job.run.repairs)
+            self._closing = closing.pop_all()
 
     @property
     def is_sealed(self) -> bool:
@@ -148,17 +160,21 @@ class Opened:
         return Resolver(asking, self.replies, repairs=repairs, parses=self.contract is not None)
 
     def check_spared(self, out: Path) -> None:
-        """See that an output takes the place of nothing that the batch is made from.
+        """See that an output takes the place of nothing that the batch needs.
 
         Raises:
-            UsageError: It is the input, the job, its schema or the store.
+            UsageError: It is the input, the job, its schema, the settings or the store, or would write over one of them
+                on its way.
         """
-        source = self.source.path if self.source else None
-        read = {"input": source, "job": self.job.path, "schema": self.job.ask.schema, "store": self.job.run.store}
-        for what, path in read.items():
-            with suppress(FileNotFoundError):
-                if path is not None and out.samefile(path):
-                    raise UsageError(f"{out}: is the {what} of this batch: name another file for the output")
+        job, found = self.job, nearest_file(self.job.path or Path.cwd())
+        made_from = {
+            "input": self.source.path if self.source else None,
+            "job": job.path,
+            "schema": job.ask.schema,
+            "settings": found.path if found else None,
+            "store": job.run.store,
+        }
+        check_spared(out, made_from)
 
     def ledger(self) -> Ledger:
         """Open the ledger of intents of the store; its file is made by the first run."""
@@ -166,9 +182,13 @@ class Opened:
 
     def close(self) -> None:
         """Let go of the store, and of a copy of the input."""
-        if self.source is not None:
-            self.source.close()
-        self.store.close()
+        self._closing.close()
+
+
+def _opened(store: Path, root: Path) -> DiskStore:
+    if store.is_file() and store.suffix.lower() != FILE:
+        raise UsageError(f"{store}: is a file, and no store: the name of one that is a file ends in {FILE}")
+    return open_store(store, place_of(store, root))
 
 
 def ledger_of(store: Path) -> Ledger:

@@ -11,13 +11,15 @@ from onetake.batch.adopting import refusal
 from onetake.batch.asking import Asking
 from onetake.batch.costs import Costs
 from onetake.batch.editing import edit
+from onetake.batch.failures import Failure
 from onetake.batch.job import Job
 from onetake.batch.measuring import SPREAD, Measured, measure
 from onetake.batch.opening import Opened
 from onetake.batch.records import Record
 from onetake.batch.remembering import Asked
-from onetake.batch.resolving import Failure, Needed, Resolver, Row
+from onetake.batch.resolving import Needed, Resolver, Row
 from onetake.batch.seen import Seen
+from onetake.picking import count
 from onetake.printable import one_line
 from onetake.stores import Store
 
@@ -223,8 +225,9 @@ def _dearest(calls: int, asked: float, most: int | None, repairs: int, costs: Co
     """Return the cost where each answer is as long as it may be, and each record needs all its repairs."""
     if most is None:
         return None
-    asked_again = sum(asked + calls * again * (most + _AROUND) for again in range(repairs + 1))
-    return _dollars(costs, asked_again, calls * most * (repairs + 1))
+    times = repairs + 1
+    quoted = calls * (most + _AROUND) * (repairs * times // 2)  # each repair quotes all the answers before it
+    return _dollars(costs, asked * times + quoted, calls * most * times)
 
 
 def _dollars(costs: Costs, asked: float, answered: float) -> float | None:
@@ -243,6 +246,8 @@ def _seconds(calls: int, tokens: int, job: Job, measured: Measured) -> float | N
 
 
 def _longest(params: Mapping[str, Any], measured: Measured) -> int | None:
-    """Return the most tokens of one answer: what the job allows, else the longest that is stored."""
-    said = [params.get(name) for name in ("max_tokens", "max_completion_tokens")]
-    return next((one for one in said if isinstance(one, int)), measured.most)
+    """Return the most tokens of one answer: what the job allows, or what one took, where that is more."""
+    said = [count(params.get(name)) for name in ("max_tokens", "max_completion_tokens")]
+    allowed = next((one for one in said if one is not None), None)
+    known = [one for one in (allowed, measured.most) if one is not None]
+    return max(known, default=None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
@@ -13,15 +13,13 @@ from pathlib import Path
 
 from onetake.batch.ledger import Ledger
 from onetake.batch.opening import Opened
-from onetake.batch.remembering import Told
 from onetake.batch.resolving import Needed
 from onetake.batch.seen import Seen
 from onetake.cassette import Cassette
-from onetake.errors import StoreError, UsageError
+from onetake.errors import StoreError
 from onetake.model import Entry
-from onetake.stores import Store, files
+from onetake.stores import DiskStore
 from onetake.stores.naming import Slot, side_digest
-from onetake.stores.sqlite import SqliteStore
 from onetake.upkeep.holding import digests_in
 from onetake.upkeep.packing import size_of
 
@@ -102,34 +100,41 @@ class Pruned:
 
 
 def prunable(
-    store: Store, path: Path, batches: Sequence[Opened], ledger: Ledger, rules: Rules, is_pinned: Pinned
+    store: DiskStore,
+    path: Path,
+    needed: Iterable[str],
+    ledger: Ledger,
+    rules: Rules,
+    is_pinned: Pinned,
+    unfinished: Collection[str] = (),
 ) -> Pruned:
     """Say what can go.
 
     Args:
         store: The store.
         path: Where it is.
-        batches: All that need it; each is resolved from its first record to its last.
+        needed: The keys of all replies that an output needs, some of them several times.
         ledger: Of the store.
         rules: What may go.
         is_pinned: Tells what may not.
+        unfinished: The digests of jobs, of which all that they asked is needed.
 
     Raises:
         StoreError: The store as a whole cannot be read.
-        UsageError: An input cannot be read.
     """
     jobs = list(dict.fromkeys(run.job_digest for run in ledger.runs()))
     number_of = {job: number for number, job in enumerate(jobs)}
     with closing(Seen("needed", "asked")) as seen:
-        for batch in batches:
-            for key in _reached(batch):
-                seen.add("needed", key)
+        for key in needed:
+            seen.add("needed", key)
         for job, key in ledger.asked():
+            if job in unfinished:
+                seen.add("needed", key)
             seen.note("asked", key, number_of.get(job, len(jobs)))
         return _Sorting(store, path, seen, jobs, rules, is_pinned).result()
 
 
-def prune(store: Store, path: Path, going: Sequence[Going]) -> None:
+def prune(store: DiskStore, path: Path, going: Sequence[Going]) -> None:
     """Delete replies, and the bodies that only they name, and give the disk its room back.
 
     It may be killed at any moment: then some are gone, and another prune takes the rest.
@@ -147,7 +152,7 @@ def prune(store: Store, path: Path, going: Sequence[Going]) -> None:
     with ThreadPoolExecutor(_WRITERS) as threads:
         for at in range(0, len(slots), _AT_ONCE):
             list(threads.map(lambda slot: store.delete(*slot), slots[at : at + _AT_ONCE]))
-    _sweep(store, path, named)
+    _sweep(store, named)
     store.close()
     if path.is_file() and slots:
         try:
@@ -157,21 +162,13 @@ def prune(store: Store, path: Path, going: Sequence[Going]) -> None:
             raise StoreError(f"{store.place}: cannot be made smaller: {error}") from error
 
 
-def check_known(told: Sequence[Told], store: str) -> None:
-    """See that what all batches of a store need can be told.
+def reached(batch: Opened) -> Iterator[str]:
+    """Return the keys of all replies that a batch leads to, from its first record to its last.
 
     Raises:
-        UsageError: It cannot: an input is gone or came from standard input, or Python code made the job.
+        StoreError: The store cannot be read.
+        UsageError: The input cannot be read.
     """
-    for one in told:
-        why = "Python code made its job" if not one.job else "its input came from standard input"
-        if not one.job or one.input == "-":
-            raise UsageError(
-                f"{store}: what {one.output} needs cannot be told, as {why}; `--forget` gives up what only it needs"
-            )
-
-
-def _reached(batch: Opened) -> Iterator[str]:
     for record in batch.records():
         found = batch.resolver.resolve(record)
         yield from found.keys
@@ -183,7 +180,7 @@ class _Sorting:
     """Each entry of a store, and what becomes of it."""
 
     def __init__(
-        self, store: Store, path: Path, seen: Seen, jobs: Sequence[str], rules: Rules, is_pinned: Pinned
+        self, store: DiskStore, path: Path, seen: Seen, jobs: Sequence[str], rules: Rules, is_pinned: Pinned
     ) -> None:
         self._store, self._path = store, path
         self._cassette = Cassette(store)
@@ -238,8 +235,8 @@ def _oldest(may_go: Sequence[Going], wanted: int) -> Iterator[Going]:
         yield one
 
 
-def _stored_size(store: Store, slot: Slot) -> int:
-    data = store.raw(*slot) if isinstance(store, SqliteStore) else store.get(*slot)
+def _stored_size(store: DiskStore, slot: Slot) -> int:
+    data = store.raw(*slot)
     return len(data or b"")
 
 
@@ -252,16 +249,16 @@ def _recorded(entry: Entry) -> datetime:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def _bodies(store: Store) -> dict[str, str]:
+def _bodies(store: DiskStore) -> dict[str, str]:
     """Return the sidecars that hold bodies, by digest. Schemas stay: they are small, and shared by all entries."""
     return {digest: name for name in store.side_names() if (digest := side_digest(name)) is not None}
 
 
-def _digests(store: Store, slots: Sequence[Slot]) -> set[str]:
+def _digests(store: DiskStore, slots: Sequence[Slot]) -> set[str]:
     return {digest for slot in slots for digest in digests_in(store.get(*slot) or b"")}
 
 
-def _sweep(store: Store, path: Path, named: set[str]) -> None:
+def _sweep(store: DiskStore, named: set[str]) -> None:
     """Delete the bodies that deleted entries named, and that none names any more."""
     bodies = {digest: name for digest, name in _bodies(store).items() if digest in named} if named else {}
     for slot in store.names() if bodies else ():
@@ -272,4 +269,4 @@ def _sweep(store: Store, path: Path, named: set[str]) -> None:
         for digest in digests_in(data):
             bodies.pop(digest, None)
     for name in bodies.values():
-        _ = store.delete_side(name) if isinstance(store, SqliteStore) else files.remove(path / name)
+        _ = store.delete_side(name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import IO, Any
 
 from onetake import strictjson
 from onetake.errors import UsageError
+from onetake.printable import counted
 
 
 class Form(StrEnum):
@@ -114,7 +114,7 @@ def _object(number: int, offset: int, line: bytes) -> Record:
     if not line.strip():
         return Record(number, offset, None, "the line is blank")
     try:
-        found = strictjson.loads(line)
+        found = strictjson.loads_exact(line)
     except strictjson.NotStrictError as error:
         return Record(number, offset, None, _fault(error))
     if not isinstance(found, dict):
@@ -133,51 +133,92 @@ def _text(number: int, offset: int, line: bytes) -> Record:
 
 def _rows(lines: Iterator[tuple[int, bytes]]) -> Iterator[Record]:
     """Read CSV as RFC 4180 has it: a row may go over several lines, inside quotes."""
-    feed = _Feed(lines)
-    rows = csv.reader(feed, strict=True)
     header: list[str] | None = None
     number = 0
-    while True:
-        feed.begin()
-        why = ""
-        try:
-            row = next(rows)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            row, why = [], f"no CSV: {error}"
+    for offset, line in lines:
+        row = _Row()
+        if not row.take(line) and not any(row.take(more) for _, more in lines):
+            row.end()
         if header is None:
-            header = _header(row, why or feed.why)
+            header = _header(row.fields, row.said())
             continue
         number += 1
-        why = why or feed.why or _misfit(row, header)
-        yield Record(number, feed.offset, None if why else dict(zip(header, row, strict=True)), why)
+        why = row.said(len(header))
+        yield Record(number, offset, None if why else dict(zip(header, row.fields, strict=True)), why)
 
 
-class _Feed:
-    """The lines of a CSV as text, with the place where the current row began."""
+class _Row:
+    """A row of a CSV, taken line by line. One that is wrong goes on to where it would end, so that none of it is taken
+    for another row.
+    """
 
-    def __init__(self, lines: Iterator[tuple[int, bytes]]) -> None:
-        self._lines = lines
-        self.begin()
+    def __init__(self) -> None:
+        self.fields: list[str] = []
+        self._quoted: list[str] | None = None
+        """What came so far of a field in quotes; None outside."""
+        self._lines = 0
+        self._why = ""
 
-    def begin(self) -> None:
-        """Begin another row."""
-        self.offset = -1
-        self.why = ""
-
-    def __iter__(self) -> _Feed:
-        return self
-
-    def __next__(self) -> str:
-        offset, line = next(self._lines)
-        if self.offset < 0:
-            self.offset = offset
+    def take(self, line: bytes) -> bool:
+        """Take the next line; False where the row goes on behind it."""
+        self._lines += 1
         try:
-            return line.decode() + "\n"
+            text = line.decode()
         except UnicodeDecodeError as error:
-            self.why = self.why or _no_utf8(error)
-            return line.decode("utf-8", "replace") + "\n"
+            self._wrong(_no_utf8(error))
+            text = line.decode("utf-8", "replace")
+        if self._quoted is None and '"' not in text and "\r" not in text:
+            self.fields = text.split(",") if text else []
+            return True
+        return self._take(text)
+
+    def end(self) -> None:
+        """End where the input ends inside quotes."""
+        self._wrong("no CSV: a quote is opened and never closed")
+
+    def said(self, fields: int | None = None) -> str:
+        """Say why this is no row; empty where it is one.
+
+        Args:
+            fields: How many it must have; None for any number.
+        """
+        why = self._why or ("" if fields is None else _misfit(self.fields, fields))
+        return f"{why}; the row takes {self._lines:,} lines" if why and self._lines > 1 else why
+
+    def _take(self, text: str) -> bool:
+        at: int | None = 0
+        while at is not None:
+            if self._quoted is None and text[at : at + 1] == '"':
+                self._quoted, at = [], at + 1
+            at = self._take_plain(text, at) if self._quoted is None else self._take_quoted(text, at, self._quoted)
+        return self._quoted is None
+
+    def _take_plain(self, text: str, at: int) -> int | None:
+        """Take a field without quotes; return where the next one begins, None behind the last."""
+        comma = text.find(",", at)
+        self.fields.append(text[at:] if comma < 0 else text[at:comma])
+        if "\r" in self.fields[-1]:
+            self._wrong("no CSV: a carriage return outside quotes")
+        return None if comma < 0 else comma + 1
+
+    def _take_quoted(self, text: str, at: int, before: list[str]) -> int | None:
+        """Take what a field in quotes has on a line, up to its end or a doubled quote; return as `_take_plain` does."""
+        end = text.find('"', at)
+        if end < 0:
+            before.append(text[at:] + "\n")
+            return None
+        if text[end + 1 : end + 2] == '"':
+            before.append(text[at : end + 1])
+            return end + 2
+        self.fields.append("".join(before) + text[at:end])
+        self._quoted = None
+        comma = text.find(",", end + 1)
+        if comma != end + 1 and end + 1 != len(text):
+            self._wrong("no CSV: a quoted field goes on behind its quote")
+        return None if comma < 0 else comma + 1
+
+    def _wrong(self, why: str) -> None:
+        self._why = self._why or why
 
 
 def _header(row: list[str], why: str) -> list[str]:
@@ -188,10 +229,10 @@ def _header(row: list[str], why: str) -> list[str]:
     return row
 
 
-def _misfit(row: list[str], header: list[str]) -> str:
+def _misfit(row: list[str], fields: int) -> str:
     if not row:
         return "the line is blank"
-    return "" if len(row) == len(header) else f"{len(row)} fields, and the header has {len(header)}"
+    return "" if len(row) == fields else f"{counted(len(row), 'field')}, and the header has {fields}"
 
 
 def _fault(error: strictjson.NotStrictError) -> str:

@@ -104,12 +104,6 @@ def last_run(job: Path | None = None) -> Told | None:
     return next((told for told in found if told and job in (None, Path(told.job))), None)
 
 
-def runs_on(store: Path) -> list[Told]:
-    """Return what the last run of each output was told whose replies are in a store, the last one first."""
-    found = map(_told, _newest(folder_of(store.resolve()) / "outputs"))
-    return [told for told in found if told and Path(told.store).resolve() == store.resolve()]
-
-
 def earlier(batch: Opened) -> list[Asked]:
     """Return what other jobs asked that ran on the same store, the last one first."""
     return list(islice((one for one in asked_on(batch) if one.digest != batch.job.digest()), _JOBS))
@@ -148,9 +142,17 @@ def _plain(batch: Opened) -> dict[str, Any]:
     return {"ask": ask, **sent, "repairs": job.run.repairs, "store": str(job.run.store)}
 
 
+def name_of(output: Path) -> str:
+    """Return what files are called that tell of an output: 32 hex digits.
+
+    Args:
+        output: Absolute.
+    """
+    return sha256(str(output).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
 def _output_file(folder: Path, output: Path) -> Path:
-    name = sha256(str(output).encode("utf-8", "surrogateescape")).hexdigest()[:32]
-    return folder / "outputs" / f"{name}.json"
+    return folder / "outputs" / f"{name_of(output)}.json"
 
 
 def _told(path: Path) -> Told | None:

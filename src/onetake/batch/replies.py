@@ -95,6 +95,20 @@ class Replies:
         except (StoreError, FormatError, strictjson.NotStrictError):
             return None
 
+    def key(self, request: Request) -> str:
+        """Return the key under which the reply to a request is stored, or would be.
+
+        Args:
+            request: Without any credential.
+        """
+        return self.key_of(self._lookup.identify(request, self.policy.contracts))
+
+    def key_of(self, asked: Asked) -> str:
+        """Return the same of a request that was identified: stored keys are of scrubbed requests."""
+        if asked.keyed is asked.scrubbed:
+            return asked.key
+        return self.policy.keyer.key(asked.scrubbed, asked.days)
+
     def find(self, request: Request) -> Reply:
         """Return what there is for a request. Asks nobody.
 
@@ -110,8 +124,15 @@ class Replies:
             place, why = looked.entry.place, looked.entry.why
             return Reply(asked, None, why if why.startswith(place) else f"{place}: {why}", Found.UNREADABLE)
         if looked.found is Found.VALID and isinstance(looked.entry, Entry):
-            return Reply(asked, looked.entry)
+            return self._counting(asked, looked.entry)
         return Reply(asked, None, self._lookup.why(looked), looked.found)
+
+    def _counting(self, asked: Asked, entry: Entry) -> Reply:
+        """Return what an entry is to this job: what another contract refused may be good under its own."""
+        if entry.verdict != "kept:violation":
+            return Reply(asked, entry)
+        entry, found, why = self._lookup.validity.again(entry, asked.contracts)
+        return Reply(asked, entry) if found is Found.VALID else Reply(asked, None, why, found)
 
     def _counts(self, head: Head, key: str) -> bool:
         """Tell what `Lookup` and `Validity` tell of an entry that is good, of this key, and under today's rules."""

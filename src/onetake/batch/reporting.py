@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
+from onetake.batch.failures import FIXES, Failure
 from onetake.batch.opening import Opened
-from onetake.batch.resolving import Failure, Needed, Row
+from onetake.batch.records import Tally
+from onetake.batch.resolving import Needed, Row
+from onetake.batch.seen import Seen
 from onetake.cassette import Cassette
 from onetake.format.heads import is_adopted
 from onetake.model import Entry
 from onetake.printable import one_line
 
 _LONGEST = 4000
-
-FIXES = {
-    Failure.BAD_LINE: "mend the line of the input",
-    Failure.MISSING_FIELD: "give the record that field, or take it out of the prompt",
-    Failure.REFUSED: "read the provider's words: the request breaks a rule of its API",
-    Failure.TRUNCATED: "raise params.max_tokens in the job",
-    Failure.REFUSAL: "read what the model said; reword the prompt or the record",
-    Failure.FILTERED: "reword the prompt or the record",
-    Failure.INVALID: "raise `repairs`, or say the schema in the prompt",
-    Failure.GAVE_UP: "run the batch again",
-}
-"""What most often mends a class of failures."""
-ASKED_AGAIN = frozenset({Failure.REFUSED, Failure.TRUNCATED, Failure.REFUSAL, Failure.FILTERED, Failure.INVALID})
-"""Classes whose reply is stored, so that only `retry` has it asked again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +81,12 @@ class Standing:
     classes: tuple[Class, ...]
 
 
-def standing(batch: Opened, *, gave_up: bool = False) -> Standing:
+def standing(batch: Opened, *, gave_up: bool = False, tally: Tally | None = None) -> Standing:
     """Say how far a batch is. Asks nobody.
 
     Args:
         batch: A job on an input.
+        tally: Is told what was read of the input.
         gave_up: True counts a record without a reply among the failed, as the rows of a run do; else it is waiting.
 
     Raises:
@@ -104,7 +95,7 @@ def standing(batch: Opened, *, gave_up: bool = False) -> Standing:
     """
     records = answered = adopted = waiting = 0
     classes: dict[Failure, Class] = {}
-    for record in batch.records():
+    for record in batch.records(tally):
         found = batch.resolver.resolve(record)
         if gave_up and isinstance(found, Needed):
             found = batch.resolver.gave_up(found)
@@ -121,7 +112,7 @@ def standing(batch: Opened, *, gave_up: bool = False) -> Standing:
 
 
 def failures(batch: Opened, only: Collection[Failure] = ()) -> Iterator[Failed]:
-    """List the rows without an answer, in order, a record at a time.
+    """List the rows without an answer, in order, a record at a time; what no run came to ask is missing, not failed.
 
     Args:
         batch: A job on an input.
@@ -132,19 +123,31 @@ def failures(batch: Opened, only: Collection[Failure] = ()) -> Iterator[Failed]:
         UsageError: The input cannot be read.
     """
     cassette = Cassette(batch.store)
-    for record in batch.records():
-        found = batch.resolver.resolve(record)
-        row = batch.resolver.gave_up(found) if isinstance(found, Needed) else found
-        if row.failure is None or (only and row.failure not in only):
-            continue
-        key = found.reply.asked.key if isinstance(found, Needed) else row.keys[-1] if row.keys else None
-        reply = _reply(cassette, row.keys[-1]) if row.keys else None
-        yield Failed(row.line, row.failure, row.message, reply, key, row.keys)
+    with closing(_in_vain(batch)) as in_vain:
+        for record in batch.records():
+            found = batch.resolver.resolve(record)
+            row = batch.resolver.gave_up(found) if isinstance(found, Needed) else found
+            if row.failure is None or (only and row.failure not in only):
+                continue
+            key = found.reply.asked.key if isinstance(found, Needed) else row.keys[-1] if row.keys else None
+            if isinstance(found, Needed) and not in_vain.has("asked", found.reply.asked.key):
+                continue
+            reply = _reply(cassette, row.keys[-1]) if row.keys else None
+            yield Failed(row.line, row.failure, row.message, reply, key, row.keys)
 
 
 def failed_data(one: Failed) -> dict[str, Any]:
     """Return a failure as `failures --json` has it."""
     return {"line": one.line, "class": one.failure.value, "message": one.message, "reply": one.reply, "key": one.key}
+
+
+def _in_vain(batch: Opened) -> Seen:
+    """Return the keys of requests that were sent without a reply to store."""
+    found = Seen("asked")
+    with closing(batch.ledger()) as ledger:
+        for key in ledger.in_vain():
+            found.add("asked", key)
+    return found
 
 
 def _class(failure: Failure, row: Row) -> Class:

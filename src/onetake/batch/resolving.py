@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 from onetake import strictjson
 from onetake.batch.asking import Asking, MissingFieldError
+from onetake.batch.failures import Failure
 from onetake.batch.keys import Keys
 from onetake.batch.records import Record
 from onetake.batch.replies import Replies, Reply
@@ -17,26 +17,12 @@ from onetake.decide import Found
 from onetake.errors import StoreError
 from onetake.model import Choice, Entry, Request
 from onetake.printable import one_line
+from onetake.stores import Store
 
 _LONGEST = 300
 _AHEAD = 1 << 18
 """Bytes of the input that are read ahead; a longer line stands alone."""
 _NOT_READ: tuple[None, str, None] = (None, "", None)
-
-
-class Failure(StrEnum):
-    """Why a record has no answer."""
-
-    BAD_LINE = "bad-line"
-    MISSING_FIELD = "missing-field"
-    REFUSED = "refused"
-    """The provider refused the request (400, 404, 413, 422)."""
-    TRUNCATED = "truncated"
-    REFUSAL = "refusal"
-    FILTERED = "filtered"
-    INVALID = "invalid"
-    GAVE_UP = "gave-up"
-    """No reply is stored: the calls failed, or were never made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +85,11 @@ class Resolver:
         self._parses = parses
         self._keys = Keys(asking, replies.policy.keyer)
         self._ahead: dict[int, tuple[Record, str, bytes | None]] = {}
+
+    @property
+    def store(self) -> Store:
+        """Where the replies are."""
+        return self._replies.store
 
     def ahead(self, records: Iterable[Record]) -> Iterator[Record]:
         """Return the same records, the replies to some of them read together, for whoever resolves each as it comes.

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from pathlib import Path
 
 from onetake.aside import AsideStore
-from onetake.batch.claims import making
+from onetake.batch.failures import Failure
 from onetake.batch.opening import Opened
 from onetake.batch.reporting import failures
-from onetake.batch.resolving import Failure
 from onetake.cassette import Cassette
 from onetake.model import Entry
 from onetake.writing import move
@@ -29,27 +27,27 @@ class Retired:
     replies: int
 
 
-def retire(batch: Opened, out: Path, only: Collection[Failure]) -> Retired:
+def retire(batch: Opened, only: Collection[Failure]) -> Retired:
     """Move the replies of rows that failed to the trash, with the bad ones before them, so that a run asks again.
+
+    That run has the output and the store already, and all that it takes to ask: else a row would lose its reply for
+    nothing.
 
     Args:
         batch: A job on an input.
-        out: The output, which no run may be making.
         only: The classes.
 
     Raises:
-        UsageError: A run is making the output.
         StoreError: A reply cannot be read, or not be moved.
     """
     cassette = Cassette(batch.store)
     trash = AsideStore(batch.settings.root, "trash", batch.job.run.store.with_suffix(""))
     rows = replies = 0
-    with making(out):
-        for failed in failures(batch, only):
-            rows += 1
-            for key in failed.keys:
-                entry = cassette.load(key, 0)
-                if isinstance(entry, Entry):  # not another row's, which moved it already
-                    move(batch.store, trash, entry)
-                    replies += 1
+    for failed in failures(batch, only):
+        rows += 1
+        for key in failed.keys:
+            entry = cassette.load(key, 0)
+            if isinstance(entry, Entry):  # not another row's, which moved it already
+                move(batch.store, trash, entry)
+                replies += 1
     return Retired(rows, replies)

@@ -6,26 +6,24 @@ It is made anew from the input, the job and the store each time, and never appen
 from __future__ import annotations
 
 import math
-import os
 import re
-import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from onetake.batch.manifest import Digest, Manifest, from_folder, manifest_path
+from onetake.batch.places import anew, beside, check_output
 from onetake.batch.records import Form, Record, Tally
 from onetake.batch.resolving import Needed, Resolver, Row
-from onetake.errors import StoreError, UsageError
+from onetake.batch.roots import Needs
+from onetake.errors import StoreError
 from onetake.format.jsonstyle import Spelled, style
 from onetake.stores import files
-
-PARTIAL = ".partial"
-"""What the name of an output has behind it until it is whole."""
+from onetake.strictjson import Number, has_number
 
 _spell = style("compact").spell
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
@@ -91,7 +89,7 @@ class Partial:
         self.out = out
         self._keep_input = keep_input
         with _told(out):
-            self._file = _beside(out).open("wb")
+            self._file = anew(beside(out))
         self._count()
 
     def __enter__(self) -> Partial:
@@ -101,7 +99,7 @@ class Partial:
         with suppress(OSError):
             self._file.close()
         with suppress(OSError):
-            files.remove(_beside(self.out))
+            files.remove(beside(self.out))
 
     def begin(self) -> None:
         """Go back to the first row; what is there stays until other rows take its place, as somebody may look at it."""
@@ -127,7 +125,7 @@ class Partial:
     def end(self) -> None:
         """Have the rows on disk, and none behind them."""
         self._file.truncate()
-        _sync(self._file)
+        files.sync(self._file)
         self._file.close()  # an open file has no new name on Windows
 
     def manifest(self, made: Made) -> Manifest:
@@ -157,17 +155,19 @@ class Partial:
         self._output, self._keys = sha256(), sha256()
 
 
-def publish(records: Iterable[Record], resolver: Resolver, partial: Partial, made: Made) -> Published:
+def publish(records: Iterable[Record], resolver: Resolver, partial: Partial, made: Made, needs: Needs) -> Published:
     """Write the rows of all records and the manifest, and only then give both their names.
 
-    A record whose reply never came gets a row that says so. The manifest gets its name first: no output ever stands
-    without its own.
+    A record whose reply never came gets a row that says so. The manifest gets its name first: whoever finds a new
+    output finds its manifest, too. A kill between the two leaves an old output under a new manifest: `verify` names
+    it, and the next run mends it without a call.
 
     Args:
         records: From the input's start.
         resolver: Of the job.
         partial: Of the output; what an earlier run published there is replaced.
         made: What the manifest says.
+        needs: Lists the keys of all replies; the list is on disk before the output has its name.
 
     Raises:
         UsageError: The input is none.
@@ -175,21 +175,23 @@ def publish(records: Iterable[Record], resolver: Resolver, partial: Partial, mad
     """
     out, sheet = partial.out, manifest_path(partial.out)
     try:
-        with _told(out):
+        with _told(out), needs:
             partial.begin()
             for record, row in rows(records, resolver):
                 partial.add(record, row)
+                needs.add(row.keys)
             partial.end()
             manifest = partial.manifest(made)
-            with _beside(sheet).open("wb") as file:
+            needs.keep(manifest.keys)
+            with anew(beside(sheet)) as file:
                 file.write(manifest.dump())
-                _sync(file)
+                files.sync(file)
             for path in (sheet, out):
-                _beside(path).replace(path)
+                beside(path).replace(path)
                 files.sync_folder(path.absolute().parent)
     finally:
         with suppress(OSError):
-            files.remove(_beside(sheet))
+            files.remove(beside(sheet))
     return Published(manifest.rows, manifest.failures, manifest)
 
 
@@ -214,7 +216,7 @@ def encode(record: Record, row: Row, *, keep_input: bool = False) -> bytes:
     """
     tree: dict[str, Any] = {"line": row.line}
     if keep_input and record.data is not None:
-        tree["input"] = record.data
+        tree["input"] = _spelled(record.data) if has_number(record.data) else record.data
     if row.failure is None:
         tree["answer"] = row.answer
     else:
@@ -227,24 +229,6 @@ def encode(record: Record, row: Row, *, keep_input: bool = False) -> bytes:
     return (line if line.isascii() else _on_one_line(line)) + b"\n"
 
 
-def check_output(out: Path) -> None:
-    """See that an output may be put somewhere.
-
-    Raises:
-        UsageError: Its folder is not there, or there is something that is no file: a folder, a link, a device.
-    """
-    try:
-        found = out.lstat()
-    except FileNotFoundError:
-        if not out.absolute().parent.is_dir():
-            raise UsageError(f"{out}: there is no such folder: {out.parent.as_posix()}") from None
-        return
-    except OSError as error:
-        raise UsageError(f"{out}: is no place for an output: {error.strerror or error}") from None
-    if not stat.S_ISREG(found.st_mode):
-        raise UsageError(f"{out}: is no file, and an output takes the place of what is there: name a file")
-
-
 @contextmanager
 def _told(out: Path) -> Iterator[None]:
     """Say of what cannot be written that it is of an output."""
@@ -254,21 +238,14 @@ def _told(out: Path) -> Iterator[None]:
         raise StoreError(f"{out}: cannot be written: {error.strerror or error}") from error
 
 
-def _beside(path: Path) -> Path:
-    return path.with_name(path.name + PARTIAL)
-
-
-def _sync(file: IO[bytes]) -> None:
-    file.flush()
-    os.fsync(file.fileno())
-
-
 def _spelled(value: Any) -> Any:
-    """Return a tree in which numbers beyond every float stand as a text that JSON has for them."""
+    """Return a tree in which numbers stand as they were written, and those beyond every float as JSON has them."""
     if isinstance(value, Mapping):
         return {name: _spelled(member) for name, member in value.items()}
     if isinstance(value, list):
         return [_spelled(member) for member in value]
+    if isinstance(value, Number):
+        return Spelled(value.text)
     if isinstance(value, float) and math.isinf(value):
         return Spelled("1e999" if value > 0 else "-1e999")
     return value

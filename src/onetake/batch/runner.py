@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from onetake.batch.attempts import NOTHING
-from onetake.batch.claims import Claims
 from onetake.batch.costs import Costs
+from onetake.batch.failures import Failure
 from onetake.batch.interrupting import interrupts
 from onetake.batch.job import Job
 from onetake.batch.ledger import Ledger
@@ -25,12 +25,14 @@ from onetake.batch.progress import Tally, facts
 from onetake.batch.provider_waits import hint
 from onetake.batch.records import Record
 from onetake.batch.replies import Replies
-from onetake.batch.resolving import Failure, Needed, Resolver, Row
+from onetake.batch.resolving import Needed, Resolver, Row
 from onetake.batch.retrying import Kind, Step, backoff, next_step
 from onetake.batch.sending import Sends
 from onetake.batch.showing import Shows
+from onetake.batch.steadiness import Steadiness
 from onetake.batch.stopping import Outcome, Stopping
 from onetake.batch.storing import Keeper, Kept
+from onetake.claims import Claims
 from onetake.decide import Action, Found, decide
 from onetake.errors import StoreError
 from onetake.steps import Flow, Live
@@ -44,26 +46,9 @@ _POLL_S = 0.5
 """Seconds until a request that another runner asks is looked for again."""
 
 
-async def fill(
-    job: Job,
-    records: Iterable[Record],
-    replies: Replies,
-    resolver: Resolver,
-    ledger: Ledger,
-    *,
-    claims: Claims,
-    sends: Sends,
-    costs: Costs,
-    total: int | None = None,
-    shows: Shows | None = None,
-    clock: Clock | None = None,
-    chance: Callable[[], float] = random.random,
-    stored: tuple[int, Mapping[str, int]] = (0, {}),
-    in_vain: set[str] | None = None,
-) -> Outcome:
-    """Ask what records need until all have their replies, or something says stop. What is in flight then is drained.
-
-    The first Ctrl-C (or SIGTERM) drains, the second one stops.
+@dataclass(kw_only=True)
+class Filler:
+    """One run that fills a store.
 
     Args:
         job: How it is asked.
@@ -75,69 +60,66 @@ async def fill(
         sends: Sends them; closed at the end.
         costs: What tokens cost.
         total: How many records there are, for the progress.
-        shows: Shows the progress; closed at the end.
-        clock: A monotonic clock; the machine's own where left out.
+        clock: A monotonic clock.
         chance: Returns a number from 0 to 1.
         stored: How many records at the input's start have their rows already, and which classes of failures these are.
         in_vain: Is given the keys for which no reply will come in this run.
-
-    Raises:
-        StoreError: The store or the ledger cannot be read or written, or a stored reply is damaged; nothing more is
-            sent, and what was in flight is kept as far as that goes.
-        NotStored: What judges the answers broke.
     """
-    clock = clock or RealClock()
-    tally = Tally(clock.now(), total, stored[0], stored[0], failed=dict(stored[1]), room=job.run.least)
-    vain = set() if in_vain is None else in_vain
-    run = _Filling(job, records, replies, resolver, ledger, claims, sends, costs, tally, vain, clock, chance)
-    try:
-        return await run.fill(shows)
-    finally:
-        await sends.close()
-        if shows is not None:
-            shows.close()
 
+    job: Job
+    records: Iterator[Record]
+    replies: Replies
+    resolver: Resolver
+    ledger: Ledger
+    claims: Claims
+    sends: Sends
+    costs: Costs
+    total: int | None = None
+    clock: Clock = field(default_factory=RealClock)
+    chance: Callable[[], float] = random.random
+    stored: tuple[int, Mapping[str, int]] = (0, {})
+    in_vain: set[str] = field(default_factory=set)
 
-class _Filling:
-    """One run."""
-
-    def __init__(
-        self,
-        job: Job,
-        records: Iterable[Record],
-        replies: Replies,
-        resolver: Resolver,
-        ledger: Ledger,
-        claims: Claims,
-        sends: Sends,
-        costs: Costs,
-        tally: Tally,
-        in_vain: set[str],
-        clock: Clock,
-        chance: Callable[[], float],
-    ) -> None:
-        run, now = job.run, clock.now()
-        self._max_attempts, self._most = run.max_attempts, run.most
-        self._records = iter(records)
-        self._replies, self._resolver, self._ledger = replies, resolver, ledger
-        self._claims, self._sends, self._clock, self._chance = claims, sends, clock, chance
-        self._tally, self._in_vain = tally, in_vain
-        self._stopping = Stopping(self._wake)
+    def __post_init__(self) -> None:
+        run, now, (stored, failed) = self.job.run, self.clock.now(), self.stored
+        self._tally = Tally(now, self.total, stored, stored, failed=dict(failed), room=run.least)
+        self._stopping = stopping = Stopping(self._wake)
         self._broken: BaseException | None = None
         self._breaker = Breaker(run.most)
-        self._limits = Limits(run.least, run.most, rpm=run.rpm, tpm=run.tpm, now=now, chance=chance)
-        purse = Purse(costs, run.max_cost)
+        self._limits = Limits(run.least, run.most, rpm=run.rpm, tpm=run.tpm, now=now, chance=self.chance)
+        purse = Purse(self.costs, run.max_cost)
         deadline = now + run.deadline if run.deadline else float("inf")
-        stopping = self._stopping
-        self._pace = Pace(self._limits, purse, clock, self._tally, stopping.is_said, stopping.stop, deadline)
-        self._keeper = Keeper(replies, ledger, costs)
+        self._pace = Pace(self._limits, purse, self.clock, self._tally, stopping.is_said, stopping.stop, deadline)
+        self._keeper = Keeper(self.replies, self.ledger, self.costs)
         self._threads = ThreadPoolExecutor(min(_THREADS, run.most), thread_name_prefix="onetake")
         self._asking: dict[str, asyncio.Event] = {}
         self._looked = 0
+        self._steadiness = Steadiness(self.resolver, self.replies.policy.keyer)
 
-    async def fill(self, shows: Shows | None) -> Outcome:
+    async def fill(self, shows: Shows | None = None) -> Outcome:
+        """Ask what records need until all have their replies, or something says stop.
+
+        What is in flight then is drained. The first Ctrl-C (or SIGTERM) drains, the second one stops.
+
+        Args:
+            shows: Shows the progress; closed at the end.
+
+        Raises:
+            StoreError: The store or the ledger cannot be read or written, or a stored reply is damaged; nothing more is
+                sent, and what was in flight is kept as far as that goes.
+            NotStored: What judges the answers broke.
+            UsageError: The function that makes requests makes others for the same record.
+        """
+        try:
+            return await self._fill(shows)
+        finally:
+            await self.sends.close()
+            if shows is not None:
+                shows.close()
+
+    async def _fill(self, shows: Shows | None) -> Outcome:
         # Twice as many as calls: some wait for their reply to be stored, or for another runner's.
-        workers = [asyncio.create_task(self._work()) for _ in range(2 * self._most)]
+        workers = [asyncio.create_task(self._work()) for _ in range(2 * self.job.run.most)]
         ticker = asyncio.create_task(self._tick(shows)) if shows is not None else None
         try:
             with interrupts(self._stopping.interrupt, lambda: _cancel(workers)):
@@ -148,19 +130,19 @@ class _Filling:
             self._threads.shutdown()  # what came is stored even if nobody waits for it any more
         if self._broken is not None:
             with suppress(StoreError):  # what broke may be just the disk
-                self._ledger.flush()
+                self.ledger.flush()
             raise self._broken
-        self._ledger.flush()
+        self.ledger.flush()
         if stands := self._breaker.stands():
             self._stopping.stop(f"provider: {stands}")
         self._tally.limit = ""
         if shows is not None:
-            shows.show(facts(self._tally, self._clock.now()))
+            shows.show(facts(self._tally, self.clock.now()))
         return self._stopping.outcome(self._tally)
 
     async def _work(self) -> None:
         try:
-            while not self._stopping.is_said.is_set() and (record := next(self._records, None)) is not None:
+            while not self._stopping.is_said.is_set() and (record := next(self.records, None)) is not None:
                 await self._settle(record)
         except asyncio.CancelledError:
             pass  # the second Ctrl-C
@@ -170,58 +152,59 @@ class _Filling:
 
     async def _settle(self, record: Record) -> None:
         """Ask for a record until there is a row of it."""
-        asked: list[str] = []
+        asked: list[Needed] = []
         while True:
             self._looked += 1
             if self._looked % _BREATH == 0:
                 await asyncio.sleep(0)
-            step = self._resolver.resolve(record)
+            step = self.resolver.resolve(record)
             if isinstance(step, Row):
-                self._tally.settled(step.failure, self._clock.now(), asked=len(asked), keys=len(step.keys))
+                self._tally.settled(step.failure, self.clock.now(), asked=len(asked), keys=len(step.keys))
                 return
             if self._stopping.is_said.is_set():
                 return
             key = step.reply.asked.key
-            if key in asked:
-                raise StoreError(f"line {record.line}: the reply that was just stored does not count: {step.reply.why}")
-            is_asked = key in self._asking and self._resolver.first_tells_all
-            if is_asked or key in self._in_vain:
+            if asked:
+                self._steadiness.check_led_on(asked[-1], step)
+            is_asked = key in self._asking and self.resolver.first_tells_all
+            if is_asked or key in self.in_vain:
                 self._tally.share()  # another record asks it, and all that may follow from it
                 return
             if key in self._asking:
                 await self._asking[key].wait()
                 continue
+            self._steadiness.check_first(record, step)
             self._asking[key] = asyncio.Event()
             try:
                 if await self._ask_alone(step):
-                    asked.append(key)
+                    asked.append(step)
             finally:
                 self._asking.pop(key).set()
-            if key in self._in_vain:
-                self._tally.settled(Failure.GAVE_UP, self._clock.now(), asked=1, keys=0)
+            if key in self.in_vain:
+                self._tally.settled(Failure.GAVE_UP, self.clock.now(), asked=1, keys=0)
                 return
 
     async def _ask_alone(self, needed: Needed) -> bool:
         """Ask, unless another runner does or did so; tells whether the reply is one of this run."""
         key = needed.reply.asked.key
-        while not self._claims.take(key):
+        while not self.claims.take(key):
             self._tally.limit = "other"
             await self._pace.rest(_POLL_S)
             if self._stopping.is_said.is_set():
                 return False
         try:
             # What another runner stored before it let go of the key is nothing to ask for.
-            if needed.reply.found is Found.ABSENT and not self._replies.store.ordinals(key):
+            if needed.reply.found is Found.ABSENT and not self.replies.store.ordinals(key):
                 return await self._ask(needed, Action.RECORD)
-            reply = self._replies.find(needed.request)
+            reply = self.replies.find(needed.request)
             if reply.entry is not None:
                 return False
-            action = decide(self._replies.policy.mode, reply.found, being_made=True)
+            action = decide(self.replies.policy.mode, reply.found, being_made=True)
             if action is Action.REFUSE:
                 raise StoreError(f"line {needed.line}: {reply.why}")
             return await self._ask(replace(needed, reply=reply), action)
         finally:
-            self._claims.free(key)
+            self.claims.free(key)
 
     async def _ask(self, needed: Needed, action: Action) -> bool:
         """Send a request until its reply is stored; False where it is in vain, or nothing more is to be sent."""
@@ -232,16 +215,16 @@ class _Filling:
                 return kept is not None
             fault, is_again = kept.fault, True
             attempts += fault.kind is not Kind.RATE
-            step = next_step(fault, attempts, waited, self._max_attempts)
+            step = next_step(fault, attempts, waited, self.job.run.max_attempts)
             if step is Step.STORE:
                 return True
             if step is Step.GIVE_UP and not self._stopping.is_said.is_set():
-                self._in_vain.add(needed.reply.asked.key)
+                self.in_vain.add(needed.reply.asked.key)
                 return False
             if step is Step.HOLD:  # the whole run waits, and the pace sees to that
-                waited += max(0.0, self._limits.hold - self._clock.now())
+                waited += max(0.0, self._limits.hold - self.clock.now())
             if step is Step.RETRY:
-                pause = max(fault.wait, backoff(attempts, self._chance()))
+                pause = max(fault.wait, backoff(attempts, self.chance()))
                 waited += pause
                 await self._pace.rest(pause)
         return False
@@ -254,10 +237,10 @@ class _Filling:
             return None
         kept, attempt = None, 0
         try:
-            attempt = await self._in_thread(lambda: self._ledger.intend(asked.key, needed.line))
-            self._tally.sent(attempt, self._clock.now(), is_again=is_again)
-            live = Live(asked, action, 0, Flow(None), self._sends.client, shared=True)
-            came = await self._sends.send(asked.request)
+            attempt = await self._in_thread(lambda: self.ledger.intend(asked.key, needed.line))
+            self._tally.sent(attempt, self.clock.now(), is_again=is_again)
+            live = Live(asked, action, 0, Flow(None), self.sends.client, shared=True)
+            came = await self.sends.send(asked.request)
             kept = await self._in_thread(lambda: self._keeper.keep(live, came, attempt))
         finally:
             self._tally.in_flight.pop(attempt, None)
@@ -267,7 +250,7 @@ class _Filling:
 
     def _note(self, kept: Kept, place: Place, size: int) -> None:
         """Have the limits learn from what came, and stop where it says so."""
-        now, fault = self._clock.now(), kept.fault
+        now, fault = self.clock.now(), kept.fault
         self._tally.took(kept.spent, now)
         if fault is None:
             self._breaker.good()
@@ -288,7 +271,7 @@ class _Filling:
     async def _tick(self, shows: Shows) -> None:
         while True:
             await asyncio.sleep(shows.every)
-            shows.show(facts(self._tally, self._clock.now()))
+            shows.show(facts(self._tally, self.clock.now()))
 
 
 def _cancel(tasks: Iterable[asyncio.Task[None]]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Coroutine, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -13,25 +12,29 @@ from pathlib import Path
 from typing import Any
 
 from onetake.batch.attempts import Settled, Spent
-from onetake.batch.claims import asked_keys, making, using
+from onetake.batch.claims import making
 from onetake.batch.costs import Costs, costs_of
 from onetake.batch.growing import Growing
+from onetake.batch.interrupting import run_in_a_loop
 from onetake.batch.ledger import Ledger
 from onetake.batch.opening import STDIN, Opened, Source
+from onetake.batch.places import check_output
 from onetake.batch.records import Form, Record, Tally
 from onetake.batch.remembering import Told, remember
 from onetake.batch.resolving import Needed, Resolver, Row
-from onetake.batch.rows import Made, Partial, Published, check_output, publish
-from onetake.batch.runner import fill
+from onetake.batch.roots import Needs, note
+from onetake.batch.rows import Made, Partial, Published, publish
+from onetake.batch.runner import Filler
 from onetake.batch.sending import Sender, Sends
 from onetake.batch.showing import Shows
 from onetake.batch.stopping import Outcome
 from onetake.cassette import Cassette
 from onetake.errors import InteractionNotFound, OnetakeError
+from onetake.exits import Exit
 from onetake.misses import asked_line
 from onetake.model import Entry
+from onetake.store_users import asked_keys, using
 
-ROWS_FAILED = 7
 _PIECE = 1 << 20
 
 
@@ -61,13 +64,16 @@ class _Whole(Resolver):
         """The record that was resolved last."""
 
     def ahead(self, records: Iterable[Record]) -> Iterator[Record]:
+        """Return the same records, as the other one does."""
         return self._inner.ahead(records)
 
     def resolve(self, record: Record) -> Row | Needed:
+        """Return what the other one returns, and remember which record that was."""
         self.last = record
         return self._inner.resolve(record)
 
     def gave_up(self, needed: Needed) -> Row:
+        """Say that a reply is missing; one that is damaged is told as the other one tells it."""
         self._inner.gave_up(needed)
         raise _MissingError(needed)
 
@@ -84,6 +90,7 @@ def run(
     shows: Callable[[], Shows | None] | None = None,
     sends: Sends | None = None,
     on_settled: Callable[[Settled], None] | None = None,
+    retire: Callable[[], None] | None = None,
 ) -> Ended:
     """Ask for what is missing, and publish the output. To resume is to run again.
 
@@ -94,26 +101,32 @@ def run(
         shows: Makes what shows the progress; called where there is something to ask.
         sends: Sends requests; the job's own endpoint where left out.
         on_settled: Told what became of the calls of killed runs before anything is sent: this run may be killed, too.
+        retire: Takes replies out of the store, to be asked again; called when nothing is in the way of asking.
 
     Raises:
-        UsageError: The output is no place for one, or another run makes it; the store is being pruned; the credential
-            or the price is missing.
+        UsageError: The output is no place for one, or another run makes it; the store is being pruned or repaired; the
+            credential or the price is missing.
         StoreError: Something cannot be read or written; what was published before still stands.
     """
     check_output(out)
     costs, whole = costs_of(batch.job), _Whole(batch.resolver)
     with _alone(batch, out, keep_input=keep_input) as partial, closing(batch.ledger()) as ledger:
-        remember(batch, _told(batch, out, keep_input=keep_input))
+        told = _told(batch, out, keep_input=keep_input)
+        remember(batch, told)
         settled = ledger.settle(lambda key: _spent(batch, key, costs))
         if on_settled is not None:
             on_settled(settled)
+        if retire is not None:
+            sends = sends or _sender(batch)
+            retire()
         try:
-            return _ended(batch, _published(batch, partial, whole), None, settled)
+            return _ended(batch, _published(batch, partial, whole, told), None, settled)
         except _MissingError:
+            note(told, batch.job.digest())  # before anything is sent
             outcome = _fill(batch, partial, whole.last, ledger, costs, shows, sends)
         if outcome.why:
             return Ended(None, outcome, settled, outcome.exit_code)
-        return _ended(batch, _published(batch, partial, batch.resolver), outcome, settled)
+        return _ended(batch, _published(batch, partial, batch.resolver, told), outcome, settled)
 
 
 def replay(batch: Opened, out: Path, *, keep_input: bool = False) -> Ended:
@@ -126,9 +139,10 @@ def replay(batch: Opened, out: Path, *, keep_input: bool = False) -> Ended:
     """
     check_output(out)
     with _alone(batch, out, keep_input=keep_input) as partial:
-        remember(batch, _told(batch, out, keep_input=keep_input))
+        told = _told(batch, out, keep_input=keep_input)
+        remember(batch, told)
         try:
-            published = _published(batch, partial, _Whole(batch.resolver))
+            published = _published(batch, partial, _Whole(batch.resolver), told)
         except _MissingError as error:
             raise missing(batch, error.args[0]) from None
     return _ended(batch, published, None, Settled(0, 0))
@@ -167,7 +181,7 @@ def _fill(
     job, in_vain = batch.job, set[str]()
     digest, total = _measured(batch.source) if batch.source else ("", 0)
     # Before the run begins: a credential that is missing is no run.
-    asks = sends or Sender(job.ask, timeout=job.run.timeout, environ=os.environ)
+    asks = sends or _sender(batch)
     ledger.begin_run(
         job.digest(),
         digest,
@@ -178,23 +192,26 @@ def _fill(
     )
     growing = Growing(batch.records(first=first), batch.resolver, partial, in_vain)
     with _noted(ledger):
-        filled = fill(
-            job,
-            batch.resolver.ahead(batch.records(first=first)),
-            batch.replies,
-            batch.resolver,
-            ledger,
+        filler = Filler(
+            job=job,
+            records=batch.resolver.ahead(batch.records(first=first)),
+            replies=batch.replies,
+            resolver=batch.resolver,
+            ledger=ledger,
             claims=asked_keys(job.run.store),
             sends=asks,
             costs=costs,
             total=total,
-            shows=shows() if shows else None,
             stored=(partial.rows, dict(partial.failures)),
             in_vain=in_vain,
         )
-        outcome = _in_a_loop(_beside(filled, growing))
+        outcome = run_in_a_loop(_beside(filler.fill(shows() if shows else None), growing))
     ledger.end_run(outcome.why, outcome.exit_code)
     return outcome
+
+
+def _sender(batch: Opened) -> Sender:
+    return Sender(batch.job.ask, timeout=batch.job.run.timeout, environ=os.environ)
 
 
 async def _beside(work: Coroutine[Any, Any, Outcome], growing: Growing) -> Outcome:
@@ -206,28 +223,18 @@ async def _beside(work: Coroutine[Any, Any, Outcome], growing: Growing) -> Outco
         grows.cancel()
 
 
-def _in_a_loop(work: Coroutine[Any, Any, Outcome]) -> Outcome:
-    """Run a coroutine to its end, also where this thread runs a loop already, as in a notebook."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, work).result()
-
-
 @contextmanager
 def _noted(ledger: Ledger) -> Iterator[None]:
     """Write down how a run ends that is ended by an error."""
     try:
         yield
     except BaseException as error:
-        code = error.exit_code if isinstance(error, OnetakeError) else 130
+        code = error.exit_code if isinstance(error, OnetakeError) else Exit.INTERRUPTED
         ledger.end_run(f"error: {type(error).__name__}", code)
         raise
 
 
-def _published(batch: Opened, partial: Partial, resolver: Resolver) -> Published:
+def _published(batch: Opened, partial: Partial, resolver: Resolver, told: Told) -> Published:
     source, job, tally = batch.source, batch.job, Tally()
     made = Made(
         input=None if source is None or source.name == STDIN else source.path,
@@ -239,13 +246,15 @@ def _published(batch: Opened, partial: Partial, resolver: Resolver) -> Published
         repairs=job.run.repairs,
         limit=source.limit if source else None,
     )
-    return publish(batch.records(tally), resolver, partial, made)
+    published = publish(batch.records(tally), resolver, partial, made, Needs(job.run.store, partial.out))
+    note(told, made.job_digest, published.manifest.keys)
+    return published
 
 
 def _ended(batch: Opened, published: Published, outcome: Outcome | None, settled: Settled) -> Ended:
     failed, most = sum(published.failures.values()), batch.job.run.max_failures
     allowed = most * published.rows if isinstance(most, float) else most
-    return Ended(published, outcome, settled, ROWS_FAILED if failed > allowed else 0)
+    return Ended(published, outcome, settled, Exit.ROWS_FAILED if failed > allowed else Exit.OK)
 
 
 def _told(batch: Opened, out: Path, *, keep_input: bool) -> Told:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-_SIGN, _WORD = 1 << 63, 1 << 64
+from onetake.stores.naming import number
 
 
 class Seen:
@@ -27,26 +27,21 @@ class Seen:
             kind: The set.
             key: At least 16 hex digits.
         """
-        return self._table.execute(f"INSERT OR IGNORE INTO {kind} (id) VALUES (?)", (_number(key),)).rowcount == 1
+        return self._table.execute(f"INSERT OR IGNORE INTO {kind} (id) VALUES (?)", (number(key),)).rowcount == 1
 
     def has(self, kind: str, key: str) -> bool:
         """Tell whether a key came by."""
-        return self._table.execute(f"SELECT 1 FROM {kind} WHERE id = ?", (_number(key),)).fetchone() is not None
+        return self._table.execute(f"SELECT 1 FROM {kind} WHERE id = ?", (number(key),)).fetchone() is not None
 
-    def note(self, kind: str, key: str, number: int) -> None:
+    def note(self, kind: str, key: str, value: int) -> None:
         """Note a key and a number with it, in the place of an earlier one."""
-        self._table.execute(f"INSERT OR REPLACE INTO {kind} VALUES (?, ?)", (_number(key), number))
+        self._table.execute(f"INSERT OR REPLACE INTO {kind} VALUES (?, ?)", (number(key), value))
 
     def number(self, kind: str, key: str) -> int | None:
         """Return the number that was noted last with a key; None for a key that did not come by."""
-        found = self._table.execute(f"SELECT number FROM {kind} WHERE id = ?", (_number(key),)).fetchone()
+        found = self._table.execute(f"SELECT number FROM {kind} WHERE id = ?", (number(key),)).fetchone()
         return found[0] if found else None
 
     def close(self) -> None:
         """Forget everything."""
         self._table.close()
-
-
-def _number(key: str) -> int:
-    value = int(key[:16], 16)
-    return value - _WORD if value & _SIGN else value

@@ -8,8 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from onetake.batch.progress import Tally
+from onetake.exits import Exit
 
-_EXITS = {"": 0, "budget": 4, "deadline": 4, "interrupted": 128 + signal.SIGINT, "provider": 75}
+_EXITS = {"": Exit.OK, "budget": Exit.INCONCLUSIVE, "deadline": Exit.INCONCLUSIVE, "provider": Exit.PROVIDER}
+_OF_SIGNALS = {signal.SIGINT: Exit.INTERRUPTED, signal.SIGTERM: Exit.TERMINATED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class Stopping:
 
     def interrupt(self, number: int) -> None:
         """Stop for a signal of that number."""
-        self.stop("interrupted", 128 + number)
+        self.stop("interrupted", _OF_SIGNALS[signal.Signals(number)])
 
     def outcome(self, tally: Tally) -> Outcome:
         """Return how the run ended that counted this."""

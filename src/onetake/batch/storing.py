@@ -117,10 +117,8 @@ class Keeper:
             raise NotStored(misses.asked_line(asked), one_line(why, 400), came) from error
 
     def _fault(self, attempt: int, fault: Fault, spent: Spent, came: Response | None = None) -> Kept:
-        word = fault.label.partition(" ")[0]
-        self._ledger.sent(attempt, word, status=came.status if came else None, spent=spent)
-        is_broken_off = came is None or fault.label == "cut"
-        self._ledger.done(attempt, State.LOST if is_broken_off and spent == NOTHING else State.UNSTORED)
+        self._ledger.sent(attempt, fault.label, status=came.status if came else None, spent=spent)
+        self._ledger.done(attempt, State.LOST if spent == NOTHING else State.UNSTORED)
         return Kept(fault, spent, came)
 
     def _of(self, reading: Reading) -> Spent:

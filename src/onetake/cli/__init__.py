@@ -1,4 +1,4 @@
-"""The command line, `onetake`: one file per command, every error one line on stderr and an exit code."""
+"""The command line, `onetake`: a file per command; every error is a line on stderr, a refusal a few, and a code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from onetake.cli.check import check
 from onetake.cli.contract import contract
 from onetake.cli.demo import demo
 from onetake.cli.diff import diff
-from onetake.cli.exits import Exit, code_of
 from onetake.cli.init import init
 from onetake.cli.list_ import list_
 from onetake.cli.pin import pin
@@ -31,11 +30,15 @@ from onetake.cli.show import show
 from onetake.cli.status import status
 from onetake.cli.store import store
 from onetake.cli.vouch import vouch
-from onetake.errors import OnetakeError
+from onetake.errors import ContractError, InteractionNotFound, NotStored, OnetakeError, UnreadableEntry
+from onetake.exits import Exit, code_of
 from onetake.printable import one_line
 from onetake.provenance import version
 
 _LONGEST_ERROR = 2000
+_REFUSALS = frozenset(kind.__name__ for kind in (InteractionNotFound, UnreadableEntry, ContractError, NotStored))
+"""Errors that say in lines of their own, indented, what lies nearest and what mends it."""
+_MOST_LINES = 40
 
 
 class Commands(click.Group):
@@ -104,7 +107,8 @@ def _tell(kind: str, message: str, code: Exit, json_on_stderr: bool | None) -> N
     from onetake.scrub import shown  # what was wrongly given for a word may be a key
 
     message = shown(message)
-    click.echo(f"onetake: {one_line(message, _LONGEST_ERROR)}", err=True)
+    lines = message.split("\n", _MOST_LINES) if kind in _REFUSALS else [message]
+    click.echo("onetake: " + "\n".join(one_line(line, _LONGEST_ERROR) for line in lines), err=True)
     if json_on_stderr is not None:
         with contextlib.suppress(OSError):  # nobody can be told that nothing can be told
             output.print_error({"kind": kind, "message": message, "exit": int(code)}, on_stderr=json_on_stderr)

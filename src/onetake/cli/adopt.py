@@ -12,8 +12,8 @@ from onetake.cli import output
 from onetake.cli.adopt_replies import adopt_replies
 from onetake.cli.batch_options import input_option
 from onetake.cli.entries import folder_to_search
-from onetake.cli.exits import Exit
 from onetake.errors import UsageError
+from onetake.exits import Exit
 from onetake.printable import counted
 from onetake.upkeep.adopt.adopting import Group, Plan, Unexplained, Written
 from onetake.upkeep.adopt.adopting import adopt as adopt_group

@@ -12,8 +12,8 @@ import click
 from onetake import modes
 from onetake.cli import output
 from onetake.cli.batch_options import job_option, load
-from onetake.cli.exits import Exit
 from onetake.errors import UsageError
+from onetake.exits import Exit
 
 if TYPE_CHECKING:
     from onetake.batch.drifting import Drift

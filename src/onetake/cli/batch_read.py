@@ -6,10 +6,12 @@ from contextlib import closing
 from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from onetake.batch.failures import Failure
 from onetake.cli import output
 from onetake.cli.batch_options import again, input_option, rerun
 from onetake.cli.batch_words import classes, dollars, may_have_been_billed
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
     from onetake.batch.remembering import Told
     from onetake.batch.reporting import Standing
 
-_FAILURES = ("bad-line", "missing-field", "refused", "truncated", "refusal", "filtered", "invalid", "gave-up")
-
 
 @click.command()
 @click.argument("target", required=False)
@@ -35,11 +35,9 @@ def status(target: str | None, input_: str | None, as_json: bool) -> None:
 
     TARGET is an output or a job file; left out: the last run of this folder.
     """
-    from onetake.batch.reporting import standing
-
     batch, told = again(target, input_)
     with closing(batch):
-        found = standing(batch)
+        found, since = _standing(batch, told)
         with closing(batch.ledger()) as ledger:
             runs = _runs(ledger, told)
             state = _state(ledger, runs)
@@ -52,6 +50,7 @@ def status(target: str | None, input_: str | None, as_json: bool) -> None:
                 "job": told.job,
                 "input": told.input,
                 **data,
+                "differences": since,
                 **state,
                 "may_have_been_billed": billed,
             }
@@ -66,10 +65,11 @@ def status(target: str | None, input_: str | None, as_json: bool) -> None:
                 "records",
                 _counts(found),
             ),
-            ("last run", _last(state)),
+            ("last run", _last(state, found)),
             ("killed", may_have_been_billed(billed)),
         ]
     )
+    _say_since(told, since)
     if found.waiting and state["state"] != "running":
         output.say(f"to go on: {rerun(told)}")
 
@@ -83,18 +83,16 @@ def report(target: str | None, input_: str | None, as_json: bool) -> None:
 
     TARGET is an output or a job file; left out: the last run of this folder.
     """
-    from onetake.batch.reporting import standing
-
     batch, told = again(target, input_)
     with closing(batch):
-        found = standing(batch)
+        found, since = _standing(batch, told)
         with closing(batch.ledger()) as ledger:
             runs = _runs(ledger, told)
             totals = [ledger.totals(run.id) for run in runs]
     took = _took(totals)
     stored = "1 reply" if took["stored"] == 1 else f"{took['stored']:,} replies"
     if as_json:
-        output.print_json({"output": told.output, **asdict(found), "runs": len(runs), **took})
+        output.print_json({"output": told.output, **asdict(found), "differences": since, "runs": len(runs), **took})
         return
     output.fields(
         [
@@ -107,9 +105,10 @@ def report(target: str | None, input_: str | None, as_json: bool) -> None:
             ("tokens", f"{took['input_tokens']:,} asked, {took['output_tokens']:,} answered"),
             ("cost", _cost(took)),
             ("lost", may_have_been_billed(took["lost"] + took["unsettled"])),
-            ("came to", ", ".join(f"{number:,} {word}" for word, number in took["outcomes"].items())),
+            ("came to", ", ".join(f"{word}: {number:,}" for word, number in took["outcomes"].items())),
         ]
     )
+    _say_since(told, since)
     if found.classes:
         output.say()
         classes(found.classes, _shown(told.output))
@@ -117,7 +116,13 @@ def report(target: str | None, input_: str | None, as_json: bool) -> None:
 
 @click.command()
 @click.argument("target", required=False)
-@click.option("--class", "only", multiple=True, type=click.Choice(_FAILURES), help="This class; may be given again.")
+@click.option(
+    "--class",
+    "only",
+    multiple=True,
+    type=click.Choice([str(one) for one in Failure]),
+    help="This class; may be given again.",
+)
 @input_option
 @output.json_option()
 def failures(target: str | None, only: tuple[str, ...], input_: str | None, as_json: bool) -> None:
@@ -127,7 +132,6 @@ def failures(target: str | None, only: tuple[str, ...], input_: str | None, as_j
     """
     from onetake.batch.reporting import failed_data
     from onetake.batch.reporting import failures as found_in
-    from onetake.batch.resolving import Failure
 
     batch, _ = again(target, input_)
     with closing(batch):
@@ -209,6 +213,24 @@ def _reply(batch: Opened, key: str) -> dict[str, Any]:
     }
 
 
+def _standing(batch: Opened, told: Told) -> tuple[Standing, list[dict[str, Any]]]:
+    """Return how far a batch is today, and why its output is not what it comes to today."""
+    from onetake.batch.records import Tally
+    from onetake.batch.reporting import standing
+    from onetake.batch.verifying import outdated
+
+    tally = Tally()
+    found = standing(batch, tally=tally)
+    return found, [asdict(one) for one in outdated(Path(told.output), tally, batch.job.digest())]
+
+
+def _say_since(told: Told, since: list[dict[str, Any]]) -> None:
+    if since:
+        output.say(f"{_shown(told.output)} was made before something changed:")
+    for one in since:
+        output.say(f"  {one['what']}: {one['why']}")
+
+
 def _counts(found: Standing) -> str:
     answered = f"{found.answered:,} answered" + (f" ({found.adopted:,} adopted)" if found.adopted else "")
     return f"{found.records:,}: {answered}, {found.failed:,} failed, {found.waiting:,} missing"
@@ -228,9 +250,9 @@ def _state(ledger: Ledger, runs: list[Run]) -> dict[str, Any]:
     return {"state": state, "began": _time(last.began), "ended": _time(last.ended), "why": last.why}
 
 
-def _last(state: dict[str, Any]) -> str:
+def _last(state: dict[str, Any], found: Standing) -> str:
     if state["began"] is None:
-        return "none of its runs had to send anything"
+        return f"none of its runs {'came so far as' if found.waiting else 'had'} to send anything"
     why = f" ({state['why']})" if state["why"] else ""
     return f"{state['state']}{why}, began {state['began']}" + (f", ended {state['ended']}" if state["ended"] else "")
 
@@ -263,6 +285,4 @@ def _time(seconds: float | None) -> str | None:
 
 
 def _shown(path: str) -> str:
-    from pathlib import Path
-
     return output.shown_path(Path(path)) if path else ""

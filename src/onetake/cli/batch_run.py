@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from onetake import modes
+from onetake.batch.failures import ASKED_AGAIN, Failure
+from onetake.batch.showing import KINDS
 from onetake.cli import output
 from onetake.cli.batch_options import (
     again,
@@ -26,6 +28,7 @@ from onetake.cli.batch_options import (
 from onetake.cli.batch_plan import planned, tell
 from onetake.cli.batch_words import classes, dollars, may_have_been_billed, offer_to_pack
 from onetake.cli.entries import as_path
+from onetake.errors import UsageError
 from onetake.printable import counted
 
 if TYPE_CHECKING:
@@ -35,8 +38,7 @@ if TYPE_CHECKING:
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-_KINDS = ("auto", "plain", "json", "none")
-_ASKED_AGAIN = ("refused", "truncated", "refusal", "filtered", "invalid", "gave-up")
+_RETRIED = [str(one) for one in Failure if one in {*ASKED_AGAIN, Failure.GAVE_UP}]
 
 
 def _run_options(command: _Command) -> _Command:
@@ -50,7 +52,7 @@ def _run_options(command: _Command) -> _Command:
         click.option("--deadline", type=float, metavar="S", help="Seconds that this run may take."),
         click.option("--max-attempts", type=int, metavar="N", help="How often one request is sent at most."),
         click.option("--max-failures", metavar="N|N%", help="Rows that may fail before the exit code is 7."),
-        click.option("--progress", type=click.Choice(_KINDS), default="auto", help="How progress is shown."),
+        click.option("--progress", type=click.Choice(KINDS), default="auto", help="How progress is shown."),
     )
     for option in reversed(options):
         command = option(command)
@@ -110,7 +112,7 @@ def run(
     "only",
     multiple=True,
     required=True,
-    type=click.Choice(_ASKED_AGAIN),
+    type=click.Choice(_RETRIED),
     help="Which rows to ask again; may be given again.",
 )
 @input_option
@@ -135,19 +137,32 @@ def retry(
     batch, was = again(target, input_, told)
     with closing(batch):
         # They load the engine, which other commands do not need.
-        from onetake.batch.resolving import Failure
         from onetake.batch.retiring import retire
 
-        retired = retire(batch, Path(was.output), {Failure(word) for word in only})
-        if not as_json:
-            output.say(
-                f"{counted(retired.rows, 'row')} to ask again, stored replies moved to the trash: {retired.replies:,}"
-            )
-        ended = _run(batch, Path(was.output), keep_input=was.keep_input, progress=progress, as_json=as_json)
+        if modes.sealed_by_environment():
+            raise UsageError("ONETAKE_MODE=none lets nothing be asked")
+
+        def retires() -> None:
+            retired = retire(batch, {Failure(word) for word in only})
+            if not as_json:
+                rows = counted(retired.rows, "row")
+                output.say(f"{rows} to ask again, stored replies moved to the trash: {retired.replies:,}")
+
+        out, keep_input = Path(was.output), was.keep_input
+        ended = _run(batch, out, keep_input=keep_input, progress=progress, as_json=as_json, retire=retires)
     context.exit(ended.exit_code)
 
 
-def _run(batch: Opened, out: Path, *, keep_input: bool, progress: str, as_json: bool, offline: bool = False) -> Ended:
+def _run(
+    batch: Opened,
+    out: Path,
+    *,
+    keep_input: bool,
+    progress: str,
+    as_json: bool,
+    offline: bool = False,
+    retire: Callable[[], None] | None = None,
+) -> Ended:
     from onetake.batch import running, showing
 
     if offline or modes.sealed_by_environment():
@@ -155,8 +170,8 @@ def _run(batch: Opened, out: Path, *, keep_input: bool, progress: str, as_json: 
     else:
         kind = "none" if as_json and progress == "auto" else progress
         shows = partial(showing.shown, kind, sys.stderr)
-        settled = None if as_json else _tell_settled
-        ended = running.run(batch, out, keep_input=keep_input, shows=shows, on_settled=settled)
+        settled = partial(_tell_settled, on_stderr=as_json)
+        ended = running.run(batch, out, keep_input=keep_input, shows=shows, on_settled=settled, retire=retire)
     if as_json:
         output.print_json(ended_data(ended, out))
     else:
@@ -185,9 +200,10 @@ def ended_data(ended: Ended, out: Path) -> dict[str, Any]:
     }
 
 
-def _tell_settled(settled: Settled) -> None:
+def _tell_settled(settled: Settled, *, on_stderr: bool) -> None:
+    """Say what a killed run left, at once: it is said once, and this run may be killed, too."""
     if billed := may_have_been_billed(settled.lost):
-        output.say(f"an earlier run was killed: {billed}")
+        click.echo(f"an earlier run was killed: {billed}", err=on_stderr)
 
 
 def _tell(batch: Opened, ended: Ended, out: Path) -> None:
@@ -200,7 +216,7 @@ def _tell(batch: Opened, ended: Ended, out: Path) -> None:
         output.say(f"stopped: {said['stopped']}; {said['output']} was not written: run it again to go on")
         return
     failed = sum(said["failures"].values())
-    output.say(f"{said['output']}: {said['rows']:,} rows, {failed:,} failed")
+    output.say(f"{said['output']}: {counted(said['rows'], 'row')}, {failed:,} failed")
     if failed:
         from onetake.batch.reporting import standing
 

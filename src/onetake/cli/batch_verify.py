@@ -12,8 +12,10 @@ import click
 from onetake.cli import output
 from onetake.cli.batch_options import input_option
 from onetake.cli.entries import as_path
-from onetake.cli.exits import Exit
 from onetake.errors import UsageError
+from onetake.exits import Exit
+from onetake.printable import counted
+from onetake.store_users import using
 
 if TYPE_CHECKING:
     from onetake.batch.manifest import Manifest
@@ -37,7 +39,7 @@ def verify(context: click.Context, out: str, input_: str | None, job: str | None
 
     path = as_path(out)
     manifest = load_manifest(path)
-    with closing(_opened(path, manifest, input_, job)) as batch:
+    with closing(_opened(path, manifest, input_, job)) as batch, using(batch.job.run.store):
         tally = Tally()
         found = compared(batch.records(tally), tally, batch.resolver, path, manifest, batch.job.digest())
     if as_json:
@@ -47,7 +49,7 @@ def verify(context: click.Context, out: str, input_: str | None, job: str | None
         for one in found:
             output.say(f"{one.what}{f' {one.line}' if one.line is not None else ''}: {one.why}")
     else:
-        output.say(f"{output.shown_path(path)}: {manifest.rows:,} rows, as the store gives them")
+        output.say(f"{output.shown_path(path)}: {counted(manifest.rows, 'row')}, as the store gives them")
     context.exit(Exit.MISS if found else Exit.OK)
 
 

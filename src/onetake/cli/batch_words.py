@@ -60,7 +60,7 @@ def offer_to_pack(path: Path, store: Store) -> None:
 
 def classes(found: Iterable[Class], target: str) -> None:
     """Print a table of the classes of failures, and the commands that ask again."""
-    from onetake.batch.reporting import ASKED_AGAIN
+    from onetake.batch.failures import ASKED_AGAIN
     from onetake.explain import quoted
 
     rows = list(found)

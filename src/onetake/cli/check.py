@@ -9,7 +9,7 @@ import click
 
 from onetake.cli import output
 from onetake.cli.entries import folder_to_search
-from onetake.cli.exits import Exit
+from onetake.exits import Exit
 from onetake.printable import counted
 from onetake.upkeep.checking import Report
 from onetake.upkeep.checking import check as check_entries

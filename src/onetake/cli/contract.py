@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from onetake.cli import output
-from onetake.cli.exits import Exit
 from onetake.contract import Contract, names_type
 from onetake.errors import UsageError
+from onetake.exits import Exit
 from onetake.settings import ContractSettings
 from onetake.settings_values import nearest
 from onetake.upkeep.freezing import FOREIGN, Frozen, check_apart, check_own, read_frozen, schema_bytes, write_frozen

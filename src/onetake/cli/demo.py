@@ -11,8 +11,8 @@ import click
 
 from onetake import modes
 from onetake.cli import output
-from onetake.cli.exits import Exit
 from onetake.errors import UsageError
+from onetake.exits import Exit
 
 _SETTINGS = "onetake.toml"
 

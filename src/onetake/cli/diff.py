@@ -12,10 +12,10 @@ import click
 from onetake import git
 from onetake.cli import output
 from onetake.cli.entries import find_entry, load
-from onetake.cli.exits import Exit
 from onetake.cli.readable import answer_data
 from onetake.compare import Difference, differences, value_differences
 from onetake.errors import FormatError, UsageError
+from onetake.exits import Exit
 from onetake.format import load_entry
 from onetake.key import Keyer
 from onetake.model import Entry

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from onetake.cassette import Damaged
-from onetake.cassette_files import find_cassettes, is_one_file, read_entry
+from onetake.cassette_files import find_cassettes, is_named_as_store, is_one_file, read_entry
 from onetake.cli.output import shown_path
 from onetake.errors import FormatError, UsageError
 from onetake.model import Entry
@@ -42,7 +42,7 @@ def folder_to_search(word: str | None) -> Path:
     if word is None:
         return settings_root()
     path = as_path(word)
-    if not path.is_dir() and not is_one_file(path):
+    if not path.is_dir() and not is_named_as_store(path):
         raise UsageError(f"{word}: {'is a file: name its folder' if path.is_file() else 'there is no such folder'}")
     if ".onetake" in (*path.absolute().parts, *path.resolve().parts):
         raise UsageError(f"{word}: what lies under .onetake/ is part of no cassette: name the folder of one")
@@ -61,8 +61,7 @@ def files_to_change(word: str | None, instead: str = "") -> Path:
     """
     path = folder_to_search(word)
     if is_one_file(path):
-        other = f"`{instead} {mends.written(path)}` is for such a store; else " if instead else ""
-        raise UsageError(f"{word}: is a store in one file, and this changes files: {other}{mends.unpack(path)}")
+        raise UsageError(f"{word}: is a store in one file, and this changes files: {mends.unpack(path, instead)}")
     return path
 
 

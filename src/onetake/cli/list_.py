@@ -10,7 +10,7 @@ import click
 
 from onetake import dialects
 from onetake.cassette import Damaged
-from onetake.cassette_files import CassetteFolder, find_cassettes, is_one_file, read_entry, read_file
+from onetake.cassette_files import CassetteFolder, find_cassettes, is_named_as_store, read_entry, read_file
 from onetake.cli import output
 from onetake.cli.entries import as_path, settings_root
 from onetake.errors import UsageError
@@ -32,7 +32,7 @@ def list_(path: str | None, as_json: bool) -> None:
     (`.db`) is a cassette, too.
     """
     start = as_path(path) if path is not None else settings_root()
-    if not start.is_dir() and not is_one_file(start):
+    if not start.is_dir() and not is_named_as_store(start):
         what = "is a file: `onetake show` shows an entry" if start.is_file() else "there is no such folder"
         raise UsageError(f"{path}: {what}")
     found = [_read(cassette) for cassette in find_cassettes(start)]

@@ -10,8 +10,8 @@ import click
 
 from onetake.cli import output
 from onetake.cli.entries import find_entries, load
-from onetake.cli.exits import Exit
 from onetake.errors import UsageError
+from onetake.exits import Exit
 from onetake.model import Entry
 from onetake.pins import Pins
 from onetake.scrub import Scrubber

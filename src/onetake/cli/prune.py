@@ -10,12 +10,13 @@ from typing import Any
 
 import click
 
+from onetake.cassette_files import is_one_file
 from onetake.cli import output, sizes
 from onetake.cli.entries import files_to_change
-from onetake.cli.exits import Exit
 from onetake.errors import UsageError
+from onetake.exits import Exit
 from onetake.printable import counted
-from onetake.upkeep.prune.planning import Plan, Wanted
+from onetake.upkeep.prune.planning import OF_FILES, Plan, Wanted
 from onetake.upkeep.prune.planning import plan as plan_of
 from onetake.upkeep.prune.prunable import BY_RUNS, Left, Reason
 from onetake.upkeep.prune.removing import Done
@@ -67,7 +68,7 @@ def prune(
     shows_all = not wanted.reasons and wanted.most is None
     if shows_all and yes:
         raise UsageError("--yes needs a reason: --orphans, --stale, …; without --yes all that could be pruned is shown")
-    start = files_to_change(path, "onetake store prune")
+    start = files_to_change(path, OF_FILES)
     if shows_all:
         wanted = Wanted(frozenset(Reason) - {Reason.OLD, Reason.TRASH})
     plan = plan_of(start, wanted, importing=importing)
@@ -194,7 +195,9 @@ def _print_total(plan: Plan, rows: list[dict[str, Any]], wanted: Wanted, *, done
         output.say(f"in the trash: {counted(len(plan.in_trash), 'file')}, {size}; `onetake prune --empty` removes them")
     if wanted.most is not None and plan.over:
         over = f"{sizes.shown(plan.over)} more than {sizes.shown(wanted.most)} are kept"
-        output.say(f"{over}: tests or pins need the rest, or it cannot be told that they do not")
+        in_files = any(is_one_file(one.path) for one in plan.left)
+        where = "; what is in one file, its own command prunes" if in_files else ""
+        output.say(f"{over}: tests or pins need the rest, or it cannot be told that they do not{where}")
 
 
 def _files(rows: list[dict[str, Any]]) -> str:

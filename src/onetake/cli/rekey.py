@@ -10,8 +10,8 @@ import click
 
 from onetake.cli import output
 from onetake.cli.entries import files_to_change, find_entries
-from onetake.cli.exits import Exit
 from onetake.errors import UsageError
+from onetake.exits import Exit
 from onetake.settings import KeyRules, key_rules
 from onetake.settings_files import parse_toml
 

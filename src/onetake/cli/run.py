@@ -12,8 +12,8 @@ import click
 
 from onetake import modes
 from onetake.cli import output
-from onetake.cli.exits import Exit
 from onetake.errors import UsageError
+from onetake.exits import Exit
 from onetake.model import Repeats
 from onetake.printable import one_line
 from onetake.settings import MODE_WORDS, parse_mode

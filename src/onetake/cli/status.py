@@ -11,6 +11,7 @@ import click
 
 from onetake.cli import output
 from onetake.cli.entries import folder_to_search
+from onetake.upkeep import mends
 from onetake.upkeep.advising import OCCASIONS, TABLE, Advice
 from onetake.upkeep.findings import Severity
 from onetake.upkeep.orphans import Successor
@@ -128,3 +129,5 @@ def _said(one: Advised) -> tuple[str, ...]:
 def _print_knowledge(found: Status) -> None:
     if found.knowledge:
         output.say(f"which entries are orphans cannot be told of all: {found.knowledge}")
+    for store in found.replies[:_MOST_PATHS]:
+        output.say(f"which replies no batch needs any more: {mends.prune_replies(store)}")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, nullcontext
 from dataclasses import asdict
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,12 @@ from onetake.aside import aside, hide
 from onetake.cli import output, sizes
 from onetake.cli.batch_words import offer_to_pack
 from onetake.cli.entries import as_path
-from onetake.cli.exits import Exit
 from onetake.errors import UsageError
+from onetake.exits import Exit
 from onetake.printable import one_line
 from onetake.settings import load_settings
-from onetake.stores import Store, open_store
+from onetake.store_users import alone
+from onetake.stores import DiskStore, open_store
 from onetake.upkeep import packing, quarantining
 
 if TYPE_CHECKING:
@@ -79,8 +81,9 @@ def fsck(context: click.Context, path: str, repair: bool, as_json: bool) -> None
     What an entry says is not judged: `onetake check` does that.
     """
     where = _existing(path)
-    taken = quarantining.quarantine(where, _quarantine(where)) if repair else []
-    found = list(packing.faults(where))
+    with alone(where) if repair else nullcontext():
+        taken = quarantining.quarantine(where, _quarantine(where)) if repair else []
+        found = list(packing.faults(where))
     if as_json:
         moved = {"quarantined": [asdict(fault) for fault in taken]} if repair else {}
         output.print_json({"path": path, "faults": [asdict(fault) for fault in found], **moved})
@@ -140,7 +143,7 @@ def prune(
     What the last run of each output needs stays, what is pinned, and what is younger than the days of grace. Exit code
     4 where --max-bytes is not reached: nothing that is needed goes for it.
     """
-    from onetake.batch import claims, pruning
+    from onetake.batch import pruning
 
     where = _existing(path)
     most = None if max_bytes is None else sizes.parse(max_bytes, "--max-bytes")
@@ -148,7 +151,7 @@ def prune(
     with ExitStack() as stack:
         opened = stack.enter_context(closing(open_store(where, path)))
         if delete:
-            stack.enter_context(claims.pruning(where))
+            stack.enter_context(alone(where))
         found = _prunable(opened, where, rules, forget)
         if delete:
             pruning.prune(opened, where, found.going)
@@ -159,22 +162,24 @@ def prune(
     context.exit(Exit.INCONCLUSIVE if found.over else Exit.OK)
 
 
-def _prunable(opened: Store, where: Path, rules: Rules, forget: Sequence[str]) -> Pruned:
-    from onetake.batch import pruning
+def _prunable(opened: DiskStore, where: Path, rules: Rules, forget: Sequence[str]) -> Pruned:
+    from onetake.batch import pruning, roots
     from onetake.batch.opening import ledger_of
-    from onetake.batch.remembering import runs_on
     from onetake.cli.batch_options import reopened
     from onetake.pins import Pins
 
     settings = load_settings(where)
     pins = Pins(settings.root, settings.pinned)
     left_out = {str(as_path(word).absolute()) for word in forget}
-    told = [one for one in runs_on(where) if one.output not in left_out]
-    pruning.check_known(told, opened.place)
+    found = roots.roots_of(where, left_out)
+    unfinished = [one for one in found if not one.keys]
     with ExitStack() as stack:
         ledger = stack.enter_context(closing(ledger_of(where)))
-        batches = [stack.enter_context(closing(reopened(one))) for one in told]
-        return pruning.prunable(opened, where, batches, ledger, rules, lambda at, entry: bool(pins.why(at, entry)))
+        roots.check_known(found, ledger, opened.place, left_out)
+        batches = [stack.enter_context(closing(reopened(one.told))) for one in unfinished]
+        needed = chain(*(roots.listed(where, one) for one in found), *map(pruning.reached, batches))
+        jobs = {one.job for one in unfinished}
+        return pruning.prunable(opened, where, needed, ledger, rules, lambda at, entry: bool(pins.why(at, entry)), jobs)
 
 
 def _data(path: str, where: Path, found: Pruned, *, deleted: bool) -> dict[str, Any]:

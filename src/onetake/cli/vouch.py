@@ -8,7 +8,7 @@ import click
 
 from onetake.cli import output
 from onetake.cli.entries import find_entries
-from onetake.cli.exits import Exit
+from onetake.exits import Exit
 from onetake.upkeep.vouching import Vouched
 from onetake.upkeep.vouching import vouch as vouch_for
 

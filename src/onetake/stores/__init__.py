@@ -91,6 +91,30 @@ class DiskStore(Store, Protocol):
         """Write an entry over one that is there with the bytes *was*; False if it has others by now, or is gone."""
         ...
 
+    def add_all(self, rows: Iterable[tuple[str, int, bytes, str]]) -> None:
+        """Create many entries at a fraction of the cost of `add`, never over others.
+
+        Args:
+            rows: Key, ordinal, bytes and label of each; what is there already is left as it is.
+        """
+        ...
+
+    def delete_side(self, name: str) -> bool:
+        """Remove a sidecar; False if there was none."""
+        ...
+
+    def raw(self, key: str, ordinal: int) -> bytes | None:
+        """Return what is stored for an entry as it is, damaged or not, compressed or not; None if there is none."""
+        ...
+
+    def raw_side(self, name: str) -> bytes | None:
+        """Return what is stored for a sidecar, as `raw` does."""
+        ...
+
+    def verify(self) -> list[str]:
+        """Return what is wrong with the store as a whole, a line each; of its entries `get` tells."""
+        ...
+
 
 def open_store(path: Path, place: str | None = None) -> DiskStore:
     """Return the store that a path means: one file where it ends in `.db`, else a folder of files.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 
 from onetake.errors import StoreError
@@ -16,6 +17,8 @@ from onetake.stores.naming import SIDE_FOLDERS, entry_name, is_side, side_digest
 
 _LEFT_BEHIND_S = 3600
 _TRIES = 100
+_WRITERS = 8
+_AT_ONCE = 64
 _LARGEST_SIDE = 1 << 30
 """Bytes; a body that was recorded was held in memory, and one that is larger was put there by somebody else."""
 
@@ -78,6 +81,15 @@ class DirectoryStore:
                 self._listing.note(wanted, name)
             files.sync_folder(self._folder)
         return True
+
+    def add_all(self, rows: Iterable[tuple[str, int, bytes, str]]) -> None:
+        """Create many entries, some side by side, as each waits for the disk; see `DiskStore.add_all`."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        rest = iter(rows)
+        with ThreadPoolExecutor(_WRITERS) as pool:
+            while some := list(islice(rest, _AT_ONCE)):
+                list(pool.map(lambda row: self.add(*row), some))
 
     def replace(self, key: str, ordinal: int, data: bytes, label: str = "") -> None:
         """Write an entry over the one that is there (or none); the old one goes when the new one is on disk."""
@@ -191,6 +203,28 @@ class DirectoryStore:
                 with suppress(FileNotFoundError):
                     found += [f"{folder}/{path.name}" for path in self._path(folder).iterdir()]
         return list(filter(is_side, found))
+
+    def delete_side(self, name: str) -> bool:
+        """Remove a sidecar; False if there was none."""
+        side_digest(name)
+        with self._told("cannot be removed", name):
+            self._refuse_link(name)
+            return files.remove(self._path(name))
+
+    def raw(self, key: str, ordinal: int) -> bytes | None:
+        """Return an entry's bytes: they are stored as they are."""
+        return self.get(key, ordinal)
+
+    def raw_side(self, name: str) -> bytes | None:
+        """Return a sidecar's bytes, whatever their digest."""
+        side_digest(name)
+        with self._told("cannot be read", name):
+            self._refuse_link(name)
+            return files.read(f"{self._folder_text}{name}", _LARGEST_SIDE)
+
+    def verify(self) -> list[str]:
+        """Return nothing: a folder has no parts besides its files."""
+        return []
 
     def close(self) -> None:
         """Do nothing: no file is held open between two verbs."""

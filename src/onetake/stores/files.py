@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 _BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
@@ -79,8 +80,13 @@ def write(descriptor: int, data: bytes) -> None:
     """Write all bytes to a new file, see them on disk, and close it."""
     with open(descriptor, "wb") as file:
         file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+        sync(file)
+
+
+def sync(file: IO[bytes]) -> None:
+    """See on disk what was written to a file."""
+    file.flush()
+    os.fsync(file.fileno())
 
 
 @contextmanager
@@ -136,6 +142,15 @@ def remove(path: Path) -> bool:
     except FileNotFoundError:
         return False
     return True
+
+
+def free_name(path: Path) -> Path:
+    """Return a path that is not there yet: this one, or with `~` and a number behind it."""
+    free, number = path, 0
+    while os.path.lexists(free):
+        number += 1
+        free = path.with_name(f"{path.name}~{number}")
+    return free
 
 
 def make_folder(folder: Path) -> None:

@@ -49,6 +49,20 @@ def slot(key: str, ordinal: int) -> Slot:
     return key[:16], ordinal
 
 
+def number(key: str) -> int:
+    """Return the first 64 bits of a key as SQLite's signed whole number.
+
+    Args:
+        key: At least 16 hex digits.
+    """
+    return int.from_bytes(bytes.fromhex(key[:16]), "big", signed=True)
+
+
+def digits(value: int) -> str:
+    """Return the 16 hex digits that a `number` stands for."""
+    return value.to_bytes(8, "big", signed=True).hex()
+
+
 def entry_name(key: str, ordinal: int, label: str = "") -> str:
     """Return an entry's file name: `<label>-<16 hex>[-<ordinal>].json`; ordinal 0 is not written.
 
@@ -60,10 +74,10 @@ def entry_name(key: str, ordinal: int, label: str = "") -> str:
     Raises:
         StoreError: One of them is not of that shape.
     """
-    digits, number = slot(key, ordinal)
-    if not _LABEL.fullmatch(label) or _is_reserved(f"{label}-"):
+    found, place = slot(key, ordinal)
+    if not is_label(label):
         raise StoreError(f"no label of an entry: {label!r}")
-    return (f"{label}-" if label else "") + digits + (f"-{number}" if number else "") + ".json"
+    return (f"{label}-" if label else "") + found + (f"-{place}" if place else "") + ".json"
 
 
 def parse_name(name: str) -> Slot | None:
@@ -85,7 +99,12 @@ def label_in(name: str) -> str:
     """Return the decoration in the name of an entry's file; empty where it has none, or none that we would give."""
     found = _ENTRY.fullmatch(name)
     words = name[: found.start(1)].removesuffix("-") if found else ""
-    return words if _LABEL.fullmatch(words) and not _is_reserved(f"{words}-") else ""
+    return words if is_label(words) else ""
+
+
+def is_label(text: str) -> bool:
+    """Tell whether this may decorate the name of an entry."""
+    return _LABEL.fullmatch(text) is not None and not _is_reserved(f"{text}-")
 
 
 def side_digest(name: str) -> str | None:

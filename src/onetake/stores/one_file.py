@@ -1,4 +1,7 @@
-"""Which files are stores: a folder of a project may hold databases of others, whose names end in the same way."""
+"""Which files are stores: a folder of a project may hold databases of others, whose names end in the same way.
+
+One that was a store stays one, whatever has become of it: what is destroyed is never taken for absent.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
-from onetake.stores.sqlite_file import ENTRIES
+from onetake.stores.sqlite_file import ENTRIES, looks_like
 
 _HEAD = 1 << 16
 _MARK = ENTRIES.made_by[0].encode()
@@ -22,7 +25,14 @@ def is_store(path: Path) -> bool:
     if path.is_symlink() or not path.is_file():
         return False
     # The tables of a store whose first writer was killed are in its log alone.
-    return _says_so(path) or _MARK in _head(path.with_name(f"{path.name}-wal"))
+    return _says_so(path) or _MARK in _head(path.with_name(f"{path.name}-wal")) or _was_used(path)
+
+
+def _was_used(path: Path) -> bool:
+    """Tell whether sessions or batches of onetake have left what they leave beside a store of this name."""
+    beside = path.resolve().parent / ".onetake"
+    left = beside / "using" / f"{path.name}.lock", beside / "batch" / f"{path.name}.intents.db"
+    return path.stat().st_size > 0 and any(file.is_file() for file in left)
 
 
 def _says_so(path: Path) -> bool:
@@ -33,7 +43,7 @@ def _says_so(path: Path) -> bool:
             (application,) = file.execute("PRAGMA application_id").fetchone()
             tables = file.execute("SELECT sql FROM sqlite_master").fetchall()
     except sqlite3.Error:
-        return _MARK in _head(path)
+        return looks_like(path, ENTRIES)
     return application == ENTRIES.application or (ENTRIES.made_by[0],) in tables
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote as quoted
 from typing import Any
 from urllib.parse import quote
 
 from onetake import forking
-from onetake.errors import StoreError
+from onetake.errors import OnetakeError, StoreError
 from onetake.stores.files import sync_folder
+from onetake.stores.grouping import Group, Job
+from onetake.stores.mounts import network_kind
+from onetake.stores.pages import PAGE
 
 FORMAT = 1
 """The version of the tables of entries, in the file's `user_version`. 1: the first."""
@@ -28,11 +31,13 @@ class Tables:
         application: What the file's header says that it is.
         version: Of the tables; a file with a higher one is refused.
         made_by: The statements that make them.
+        mend: What to do where the file is damaged, `{}` being its place; a message ends in it.
     """
 
     application: int
     version: int
     made_by: tuple[str, ...]
+    mend: str = ""
 
 
 ENTRIES = Tables(
@@ -44,18 +49,26 @@ ENTRIES = Tables(
         " UNIQUE (key, ordinal))",
         "CREATE TABLE side (name TEXT PRIMARY KEY, codec INTEGER NOT NULL, digest BLOB NOT NULL, body BLOB NOT NULL)",
     ),
+    "; `onetake store fsck {} --repair` keeps all of it that is whole",
 )
 """The tables of a store."""
-_PAGE = 8192
 _CACHED = -32 * 1024
 """What a reader holds of a file at most, in KiB as SQLite takes it: all of the index that finds a million entries."""
+_DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
+"""What SQLite calls damage; the last is what it says to our statements where the file says that it has other tables."""
 _PATIENCE_S = 60.0
 """Seconds that a writer waits for those of other processes."""
-_NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "fuse.sshfs"})
-_MOUNTS = Path("/proc/self/mountinfo")
 
 _inherited: list[sqlite3.Connection] = []
 """Connections of the process that forked this one: closed here they would drop its locks, so they stay open."""
+
+
+class DamagedFileError(StoreError):
+    """The file as a whole is damaged, not one row of it: its place, what is wrong, and what to do."""
+
+    def __str__(self) -> str:
+        place, wrong, mend = self.args
+        return f"{place}: damaged: {wrong}{mend}"
 
 
 class SqliteFile:
@@ -71,18 +84,17 @@ class SqliteFile:
         self.path = path.absolute()
         self.place = place
         self._tables = tables
-        self._reading, self._writing, self._queue = forking.Lock(), forking.Lock(), forking.Lock()
+        self._reading, self._group = forking.Lock(), Group(self._commit)
         self._reader: sqlite3.Connection | None = None
         self._writer: sqlite3.Connection | None = None
-        self._waiting: list[_Job] = []
-        self._led = False
+        self._is_checked = False
         forking.remember(self)
 
     def renew(self) -> None:
         """Begin anew in a forked child: a connection serves one process, and other threads' writes are not its own."""
         _inherited.extend(one for one in (self._reader, self._writer) if one)
         self._reader = self._writer = None
-        self._waiting, self._led = [], False
+        self._group.renew()
 
     def read(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """Return the rows of a query, none where there is no file."""
@@ -94,11 +106,33 @@ class SqliteFile:
             except (sqlite3.Error, OSError) as error:
                 raise self._error("cannot be read", error) from error
 
+    def check(self) -> None:
+        """Have SQLite compare the whole file with its indexes, once: what an index has lost would count as absent.
+
+        For all who take something for absent, or change what an index leads to. It takes 0.2 s for 100,000 entries.
+
+        Raises:
+            DamagedFileError: They differ.
+        """
+        with self._reading.held:
+            if not self._is_checked and (wrong := self._wrong(1)):
+                raise self._damaged(wrong[0])
+            self._is_checked = True
+
+    def damage(self) -> list[str]:
+        """Return what is wrong with the file as a whole, a line each; empty where nothing is."""
+        try:
+            return self._wrong(100)
+        except DamagedFileError as error:
+            return [error.args[1]]
+
+    def _wrong(self, most: int) -> list[str]:
+        return [text for (text,) in self.read(f"PRAGMA integrity_check({most})") if text != "ok"]
+
     def write(self, work: Callable[[sqlite3.Connection], Any]) -> Any:
         """Do what changes the file, and return what it returns once that is on disk.
 
-        Threads that come while another one commits wait, and are then committed together: a commit costs one fsync,
-        however many calls are in it.
+        Threads that come while another one commits wait, and are then committed together.
 
         Args:
             work: Given the connection; inside a transaction that others share, so it must not fail by halves.
@@ -106,75 +140,46 @@ class SqliteFile:
         Raises:
             StoreError: It was not written, by no part.
         """
-        job = _Job(work)
-        with self._queue.held:
-            self._waiting.append(job)
-            leads, self._led = not self._led, True
-        if not leads:
-            self._wait(job)
-        if not job.done:  # it leads: whoever led before it has committed what came before this
-            with self._writing.held:
-                with self._queue.held:
-                    jobs, self._waiting = self._waiting, []
-                try:
-                    self._commit(jobs)
-                finally:
-                    self._hand_over()
-                    for one in jobs:
-                        one.turn.release()
-        if job.failed is not None:
-            raise job.failed
-        return job.result
+        return self._group.run(work)
 
     def close(self) -> None:
         """Close the file; another call opens it again."""
-        with self._writing.held, self._reading.held:
+        with self._group.leading.held, self._reading.held:
             connections, self._reader, self._writer = (self._reader, self._writer), None, None
+            self._is_checked = False
             for connection in filter(None, connections):
                 connection.close()
 
-    def _wait(self, job: _Job) -> None:
-        """Wait until a write is done, or its thread is the one that commits for all that wait."""
-        try:
-            job.turn.acquire()
-        except BaseException:  # the user's Ctrl-C: nobody may wait for a thread that has gone
-            with self._queue.held:
-                leads = job in self._waiting and job.leads
-                if job in self._waiting:
-                    self._waiting.remove(job)
-            if leads:
-                self._hand_over()
-            raise
-
-    def _hand_over(self) -> None:
-        """Have the first of those that wait commit for all of them."""
-        with self._queue.held:
-            self._led = bool(self._waiting)
-            if self._waiting:
-                self._waiting[0].leads = True
-                self._waiting[0].turn.release()
-
-    def _commit(self, jobs: list[_Job]) -> None:
+    def _commit(self, jobs: Sequence[Job]) -> None:
+        """Do jobs in one transaction. Interrupted, it says of all that they are done, or leaves all undone."""
+        is_whole = False
         try:
             connection = self._open_writer()
             connection.execute("BEGIN IMMEDIATE")
-            try:
-                for job in jobs:
-                    job.result = job.work(connection)
-                connection.execute("COMMIT")
-            except BaseException:
-                with suppress(sqlite3.Error):
-                    connection.execute("ROLLBACK")
-                raise
-        except BaseException as error:
             for job in jobs:
-                job.failed = error if isinstance(error, StoreError) else self._error("cannot be written", error)
-                job.failed.__cause__ = error.__cause__ if error is job.failed else error
+                job.result = job.work(connection)
+            is_whole = True
+            connection.execute("COMMIT")
+            _mark(jobs)
+        except (Exception, OnetakeError) as error:
+            self._roll_back()
+            failed = error if isinstance(error, StoreError) else self._error("cannot be written", error)
+            failed.__cause__ = error.__cause__ if error is failed else error
+            for job in jobs:
+                job.failed = failed
+            _mark(jobs)
             if not isinstance(error, sqlite3.Error | OSError | StoreError):
                 raise
-        finally:
-            for job in jobs:
-                job.done = True
+        except BaseException:  # the user's Ctrl-C, which may come in between a commit and the word of it
+            if is_whole and self._writer is not None and not self._writer.in_transaction:
+                _mark(jobs)
+            self._roll_back()
+            raise
+
+    def _roll_back(self) -> None:
+        with suppress(sqlite3.Error):
+            if self._writer is not None and self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
 
     def _open_writer(self) -> sqlite3.Connection:
         if self._writer is None:
@@ -187,6 +192,7 @@ class SqliteFile:
             connection = self._connected(f"file:{quote(str(self.path))}")
             try:
                 connection.execute("PRAGMA synchronous = FULL")
+                connection.execute("PRAGMA secure_delete = ON")  # what is deleted does not come back by a repair
                 self._make_tables(connection)
             except BaseException:
                 connection.close()
@@ -216,11 +222,13 @@ class SqliteFile:
         return connection
 
     def _connected(self, uri: str) -> sqlite3.Connection:
-        return sqlite3.connect(uri, _PATIENCE_S, isolation_level=None, check_same_thread=False, uri=True)
+        connection = sqlite3.connect(uri, _PATIENCE_S, isolation_level=None, check_same_thread=False, uri=True)
+        connection.text_factory = _text
+        return connection
 
     def _make_tables(self, connection: sqlite3.Connection) -> None:
         version = self._version(connection)
-        connection.execute(f"PRAGMA page_size = {_PAGE}")
+        connection.execute(f"PRAGMA page_size = {PAGE}")
         connection.execute("PRAGMA journal_mode = WAL")
         if version:
             return
@@ -237,54 +245,54 @@ class SqliteFile:
         is_own = not connection.in_transaction
         if is_own:  # what is read here must be of one moment: another process may be making the tables
             connection.execute("BEGIN")
-        (application,), (version,), (tables,) = (
-            connection.execute(sql).fetchone()
-            for sql in ("PRAGMA application_id", "PRAGMA user_version", "SELECT count(*) FROM sqlite_master")
+        (application,), (version,) = (
+            connection.execute(sql).fetchone() for sql in ("PRAGMA application_id", "PRAGMA user_version")
         )
+        tables = {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master")}
         if is_own:
             connection.execute("COMMIT")
-        has_tables = bool(tables)
-        if has_tables and application != self._tables.application:
+        is_ours = application == self._tables.application
+        if tables and not is_ours and self._tables.made_by[0] not in tables:
             raise StoreError(f"{self.place}: is a database of something else: name another file")
-        if version > self._tables.version:
+        if is_ours and version > self._tables.version:
             raise StoreError(f"{self.place}: a newer onetake wrote it (format {version}); upgrade onetake")
-        return int(version) if has_tables else 0
+        is_new = not (tables or version or application)
+        if not is_new and not (is_ours and version and tables.issuperset(self._tables.made_by)):
+            raise self._damaged("its header or its list of tables is not as it was written")
+        return int(version)
 
     def _refuse_links(self) -> None:
         if self.path.is_symlink():
             raise StoreError(f"{self.place}: is a symbolic link, and none is followed")
 
+    def _damaged(self, why: str) -> DamagedFileError:
+        mend = self._tables.mend if looks_like(self.path, self._tables) else ""
+        return DamagedFileError(self.place, why, mend.format(quoted(self.place)))
+
     def _error(self, what: str, error: BaseException) -> StoreError:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE:
+            return self._damaged(f"it {what}: {error}")
         return StoreError(f"{self.place}: {what}: {getattr(error, 'strerror', None) or error or type(error).__name__}")
 
 
-class _Job:
-    """One thread's write, and what became of it."""
+def looks_like(path: Path, tables: Tables) -> bool:
+    """Tell by a file's first page alone, which may be damaged, whether it is one of these tables.
 
-    __slots__ = ("done", "failed", "leads", "result", "turn", "work")
-
-    def __init__(self, work: Callable[[sqlite3.Connection], Any]) -> None:
-        self.work = work
-        self.turn = threading.Lock()
-        self.turn.acquire()
-        self.done = self.leads = False
-        self.failed: StoreError | None = None
-        self.result: Any = None
-
-
-def network_kind(path: Path, mounts: Path = _MOUNTS) -> str:
-    """Return the kind of network file system that a path lies on, by the system's table of mounts; empty for a disk.
-
-    Source: proc(5), `/proc/pid/mountinfo`: the fifth field is where it is mounted, the first after ` - ` its kind.
+    Source: SQLite, Database File Format, 1.3: the application is the four bytes from the 68th.
     """
     try:
-        lines = mounts.read_text("utf-8", "surrogateescape").splitlines()
+        with path.open("rb") as file:
+            head = file.read(PAGE)
     except OSError:
-        return ""
-    found = "", ""
-    for line in lines:
-        before, _, after = line.partition(" - ")
-        point = before.split(" ")[4].replace("\\040", " ")
-        if path.is_relative_to(point) and len(point) >= len(found[0]):
-            found = point, after.split(" ")[0]
-    return found[1] if found[1] in _NETWORK else ""
+        return False
+    return head[68:72] == tables.application.to_bytes(4, "big") or tables.made_by[0].encode() in head
+
+
+def _text(data: bytes) -> str:
+    """Decode a text, whatever somebody else wrote in its place: what reads it says what is wrong."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _mark(jobs: Sequence[Job]) -> None:
+    for job in jobs:
+        job.done = True

@@ -93,15 +93,21 @@ def check_twins(held: Held, first: dict[Slot, Path]) -> Iterator[Finding]:
 
 
 def check_sides(holding: Holding, named: Collection[str] | None, schemas: Schemas) -> Iterator[Finding]:
-    """Verify a cassette's sidecars: what no entry names, schemas that are others than their names say, secrets.
+    """Verify what a cassette holds beside its entries.
+
+    Of sidecars: what no entry names, schemas that are others than their names say, secrets. Of one file: what somebody
+    else wrote into it.
 
     Args:
         holding: The cassette.
         named: Every digest that its entries name; None where one of them cannot be read, and may name any.
         schemas: Those read so far.
     """
+    repair = mends.fsck(holding.folder, "--repair")
     if holding.unlisted:
-        yield finding(Code.BROKEN, holding.folder, holding.unlisted, "put a folder in its place")
+        mend = repair if holding.is_one_file else "put a folder in its place"
+        yield finding(Code.BROKEN, holding.folder, holding.unlisted, mend)
+    yield from (finding(Code.BROKEN, holding.folder, why, repair) for why in holding.strays)
     for name in holding.sides:
         path = holding.folder / name
         try:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from datetime import date
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from onetake import dialects, gate, key_specs
@@ -23,6 +24,7 @@ from onetake.stores.naming import entry_name, label
 from onetake.upkeep import mends
 from onetake.upkeep.findings import Code, Finding, finding
 from onetake.upkeep.holding import Held
+from onetake.usage import has_batches
 from onetake.writing import decoration
 
 _Keying = tuple[Keyer, tuple[date, ...] | None]
@@ -108,14 +110,19 @@ def check_name(held: Held, entry: Entry, taken: frozenset[str]) -> Iterator[Find
         return
     if held.path.name == right:
         return
-    is_free = right not in taken
-    mend = f"rename it to {right}" if is_free else f"{right} is there too: keep one of them, and delete the other"
-    if held.slot == (entry.key[:16], entry.ordinal):
-        why = "its name has another decoration than an entry of this request has"
-        yield finding(Code.DECORATION, held.path, why, mend)
-    else:
+    if held.slot != (entry.key[:16], entry.ordinal):
         why = f"its name is not that of the entry in it (key {entry.key}, ordinal {entry.ordinal}): no replay finds it"
-        yield finding(Code.MISNAMED, held.path, why, mend)
+        yield finding(Code.MISNAMED, held.path, why, _renaming(held.path, right, taken))
+    elif not is_one_file(held.path.parent):  # there nobody sees it
+        why = "its name has another decoration than an entry of this request has"
+        yield finding(Code.DECORATION, held.path, why, _renaming(held.path, right, taken))
+
+
+def _renaming(path: Path, right: str, taken: frozenset[str]) -> str:
+    if is_one_file(path.parent):
+        return mends.fsck(path.parent, "--repair")
+    is_free = right not in taken
+    return f"rename it to {right}" if is_free else f"{right} is there too: keep one of them, and delete the other"
 
 
 def check_verdict(held: Held, entry: Entry) -> Iterator[Finding]:
@@ -129,7 +136,9 @@ def check_verdict(held: Held, entry: Entry) -> Iterator[Finding]:
         why = f"its verdict is {shown}: a refused answer, which is never replayed, lies among the entries"
         yield finding(Code.BROKEN, held.path, why, mends.record_missing(entry, held.path), held.line_of("verdict"))
     elif kind == "kept":
-        why = f"its verdict is {shown}: a bad answer that was kept on purpose, and replays where that kind is kept"
+        by_batch = not entry.provenance.get("test") and has_batches(held.path.parent)
+        told = "a batch keeps, so that it is paid for once" if by_batch else "was kept on purpose"
+        why = f"its verdict is {shown}: a bad answer that {told}, and replays where that kind is kept"
         mend = f"nothing, where such an answer is meant; else {mends.record_again(entry, Mode.ALL, held.path)}"
         yield finding(Code.KEPT, held.path, why, mend, held.line_of("verdict"))
 

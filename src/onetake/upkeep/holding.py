@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -93,6 +93,17 @@ class Holding:
         return self._listed[1]
 
     @cached_property
+    def strays(self) -> tuple[str, ...]:
+        """What somebody else wrote into it that nothing finds, where it is one file: what is wrong with each."""
+        if not self.is_one_file:
+            return ()
+        from onetake.stores.strays import Strays  # SQLite is loaded where there is such a file
+
+        with closing(Strays(self.folder, self.store.place)) as rows, suppress(StoreError):  # then its tables are gone
+            return tuple(stray.why for stray in rows.all())
+        return ()
+
+    @cached_property
     def _listed(self) -> tuple[tuple[str, ...], str]:
         try:
             return tuple(sorted(self.store.side_names())), ""
@@ -127,8 +138,9 @@ def holding_of(listed: Listed) -> Holding | None:
     jsons = [name for name in listed.names if name.endswith(".json") and not name.startswith(".")]
     own = tuple([listed.folder / name for name in jsons if parse_name(name) or begins_as_entry(listed.folder / name)])
     found = Holding(listed.folder, own, is_one_file=listed.is_one_file)
-    if own or (not set(SIDE_FOLDERS).isdisjoint(listed.folders) and (found.sides or found.unlisted)):
+    if own or (not set(SIDE_FOLDERS).isdisjoint(listed.folders) and (found.sides or found.unlisted or found.strays)):
         return found
+    found.store.close()
     return None
 
 

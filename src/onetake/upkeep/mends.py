@@ -10,6 +10,7 @@ from onetake import explain
 from onetake.format.sidecar import REMEDY
 from onetake.model import Entry, Mode
 from onetake.printable import one_line, spelled
+from onetake.usage import has_batches
 
 
 class Command(str):
@@ -18,6 +19,8 @@ class Command(str):
     __slots__ = ()
 
 
+_FAILURES = {"length": "truncated", "cut": "truncated", "refusal": "refusal", "status": "refused"}
+"""What a batch calls a row whose answer is bad in that way; `invalid` in all others."""
 _NAMED = 5
 """Tests that one command names."""
 
@@ -31,9 +34,21 @@ def record_again(entry: Entry, mode: Mode, near: Path) -> str:
     Args:
         entry: The entry; its provenance says who recorded it.
         mode: `new_episodes` replaces what is stale, `all` everything.
-        near: Its file, or its folder: the test is looked for from there upwards.
+        near: Its file: the test is looked for from there upwards.
     """
-    return record_by(entry.provenance.get("test"), mode, near)
+    test = entry.provenance.get("test")
+    return _by_batch(entry, mode) if not test and has_batches(near.parent) else record_by(test, mode, near)
+
+
+def _by_batch(entry: Entry, mode: Mode) -> str:
+    """Say how to ask again what no test asked, in a store of batches."""
+    kind, _, bad = entry.verdict.partition(":")
+    if kind == "kept":
+        failure = _FAILURES.get(bad.partition(":")[0], "invalid")
+        return f"ask it again: `onetake batch retry OUT --class {failure}`, OUT being the rows that it is one of"
+    if mode is Mode.NEW_EPISODES:
+        return "run the batch again that asked it: `onetake batch run`"
+    return "see what is said today: `onetake batch drift` asks a sample again"
 
 
 def record_by(test: object, mode: Mode, near: Path) -> str:
@@ -42,7 +57,7 @@ def record_by(test: object, mode: Mode, near: Path) -> str:
     Args:
         test: Its id, as the provenance of an entry has it; anything else where none did.
         mode: As for `record_again`.
-        near: As for `record_again`.
+        near: Its file, or its folder, as for `record_again`.
     """
     return _command(_node(test, near), mode)
 
@@ -88,9 +103,15 @@ def fsck(file: Path, option: str = "") -> Command:
     return Command(f"onetake store fsck {written(file)} {option}".rstrip())
 
 
-def unpack(file: Path) -> str:
-    """Say how a command that takes files of entries works on a store that is one file."""
-    return f"`onetake store unpack {written(file)} FOLDER` makes a folder of it, which takes all commands"
+def unpack(file: Path, instead: str = "") -> str:
+    """Say how a command that takes files of entries works on a store that is one file.
+
+    Args:
+        file: The store.
+        instead: The command that does the like for such a store; empty where there is none.
+    """
+    other = f"`{instead} {written(file)}` is for such a store; else " if instead else ""
+    return f"{other}`onetake store unpack {written(file)} FOLDER` makes a folder of it, which takes all commands"
 
 
 def diff(path: Path, other: Path) -> Command:
@@ -121,6 +142,11 @@ def prune(folder: Path, reason: str = "") -> Command:
         reason: An option of the command: `--orphans`, `--stale`; empty for every reason.
     """
     return Command(f"onetake prune {written(folder)} {reason}".rstrip())
+
+
+def prune_replies(store: Path) -> Command:
+    """Return the command that shows which replies of a store no batch needs any more."""
+    return Command(f"onetake store prune {written(store)}")
 
 
 def freeze(name: str) -> Command:

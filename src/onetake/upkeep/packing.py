@@ -6,7 +6,6 @@ import os
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,15 +13,13 @@ from pathlib import Path
 from onetake.errors import FormatError, StoreError, UsageError
 from onetake.format import load_entry
 from onetake.model import Entry
-from onetake.stores import FILE, Store, files, open_store
+from onetake.stores import FILE, DiskStore, Store, files, open_store
 from onetake.stores.naming import label_at
 from onetake.stores.sqlite import SqliteStore
+from onetake.stores.strays import Strays
 
 _MANY = 10_000
 """Entries of a folder above which it is said that one file would serve better: each costs an inode and an fsync."""
-
-_WRITERS = 8
-"""Files that are written side by side: each waits for the disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +94,7 @@ def pack(folder: Path, file: Path) -> Packed:
     _check_new(file)
     if file.suffix.lower() != FILE:
         raise UsageError(f"{file.as_posix()}: the name of a store that is one file ends in {FILE}")
-    temp = _beside(file)
+    temp = beside(file)
     try:
         with closing(SqliteStore(temp)) as store:
             found = _copied(open_store(folder), store)
@@ -133,7 +130,7 @@ def unpack(file: Path, folder: Path) -> Packed:
     if not file.is_file():
         raise UsageError(f"{file.as_posix()}: there is no such file")
     _check_new(folder)
-    temp = _beside(folder)
+    temp = beside(folder)
     try:
         with closing(SqliteStore(file)) as store:
             found = _copied(store, open_store(temp))
@@ -158,9 +155,13 @@ def faults(path: Path) -> Iterator[Fault]:
     """
     store = open_store(path)
     with closing(store):
+        if wrong := store.verify():
+            yield from (Fault(store.place, why) for why in wrong)
+            return  # entries may be missing, and others be found in their place
         if isinstance(store, SqliteStore):
-            yield from (Fault(store.place, why) for why in store.verify())
-        for key, ordinal in sorted(store.names()):
+            with closing(Strays(path, store.place)) as strays:
+                yield from (Fault(store.place, stray.why) for stray in strays.all())
+        for key, ordinal in store.names():
             entry = read_or_fault(store, key, ordinal)
             if isinstance(entry, Fault):
                 yield entry
@@ -236,23 +237,14 @@ def too_many(path: Path, store: Store) -> int:
     return count if count > _MANY else 0
 
 
-def _copied(source: Store, target: Store) -> Packed:
+def _copied(source: Store, target: DiskStore) -> Packed:
     """Copy entries in the order of their names, and verify nothing: what is damaged cannot be read."""
     names = sorted(source.names())
     sides = sorted(source.side_names())
     for name in sides:
         target.add_side(name, source.get_side(name) or b"")
-    if isinstance(target, SqliteStore):
-        target.add_all((key, ordinal, *_bytes(source, key, ordinal)) for key, ordinal in names)
-    else:
-        with ThreadPoolExecutor(_WRITERS) as pool:
-            list(pool.map(lambda slot: _copy(source, target, *slot), names))
+    target.add_all((key, ordinal, *_bytes(source, key, ordinal)) for key, ordinal in names)
     return Packed(len(names), len(sides))
-
-
-def _copy(source: Store, target: Store, key: str, ordinal: int) -> None:
-    data, label = _bytes(source, key, ordinal)
-    target.add(key, ordinal, data, label)
 
 
 def _bytes(store: Store, key: str, ordinal: int) -> tuple[bytes, str]:
@@ -293,5 +285,6 @@ def _check_new(path: Path) -> None:
         raise UsageError(f"{path.as_posix()}: is there already: name another one")
 
 
-def _beside(path: Path) -> Path:
+def beside(path: Path) -> Path:
+    """Return a free name beside a path, for what is to be put in its place."""
     return path.absolute().with_name(f".onetake-{os.urandom(8).hex()}{path.suffix}")

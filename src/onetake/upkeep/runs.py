@@ -156,7 +156,9 @@ class Runs:
         of = f" of commit {one_line(run.commit[:12], 20)}" if run.commit else ""
         if not run.files:
             return f"nobody knows which files the newest run of all tests{of} was of: {_RUN_ALL}"
-        if run.files != project_files.digest(self.root):
+        now = project_files.digest(self.root)
+        # What was only put under git since is no change.
+        if run.files not in (now, project_files.digest(self.root, (run.commit, run.at))):
             return f"files of the project have changed since the newest run of all tests{of}: {_RUN_ALL}"
         return ""
 

@@ -14,6 +14,7 @@ from onetake.upkeep.findings import Code, Finding, Severity
 from onetake.upkeep.mends import Command
 from onetake.upkeep.orphans import Orphan, Successor, Usage
 from onetake.upkeep.seen import Seen
+from onetake.usage import has_batches
 
 _OWN = frozenset(Code(advice.value) for advice in Advice if advice is not Advice.REPLAY)
 """The codes that have an advice of their own; any other error makes an entry `broken`."""
@@ -59,11 +60,13 @@ class Status:
         entries: In the order of their paths.
         counts: How many there are of each advice, none left out.
         knowledge: Why it cannot be told of all entries whether tests ask for them; empty where it can.
+        replies: The stores that batches keep replies in: whether a batch needs one is not for tests to tell.
     """
 
     entries: tuple[Advised, ...]
     counts: dict[str, int]
     knowledge: str
+    replies: tuple[Path, ...] = ()
 
 
 def status(start: Path, *, importing: bool = False, shared_from: int = MANY) -> Status:
@@ -81,7 +84,9 @@ def status(start: Path, *, importing: bool = False, shared_from: int = MANY) -> 
     examination = Examination(start, importing=importing, shared_from=shared_from)
     seen: dict[Path, Seen] = {}
     orphans: dict[Path, Orphan] = {}
+    replies: dict[Path, bool] = {}
     for folder in examination.run():
+        replies |= {folder.folder: has_batches(folder.folder)} if folder.is_cassette else {}
         seen |= {one.path: one for one in folder.files}
         orphans |= {one.path: one for one in folder.orphans}
         for one in folder.findings:  # what is found of several files together comes behind them
@@ -92,7 +97,8 @@ def status(start: Path, *, importing: bool = False, shared_from: int = MANY) -> 
     entries = tuple(_advised(one, orphans.get(path)) for path, one in seen.items())
     found = Counter(one.advice for one in entries)
     counts = {advice.value: found[advice] for advice in Advice}
-    return Status(entries, counts, _knowledge(examination.usage))
+    knowledge = "" if replies and all(replies.values()) else _knowledge(examination.usage)
+    return Status(entries, counts, knowledge, tuple(folder for folder, is_batches in replies.items() if is_batches))
 
 
 def facts_of(findings: tuple[Finding, ...]) -> Facts:

@@ -21,7 +21,7 @@ def no_fsync():
         connection.execute("PRAGMA synchronous = OFF")
 
     sqlite_file.SqliteFile._make_tables = make
-    rows._sync = lambda file: file.flush()
+    files.sync = lambda file: file.flush()
     files.sync_folder = lambda folder: None
 
 
@@ -50,7 +50,7 @@ def field():
 def append():
     """The output is a log that rows are appended to."""
 
-    def publish(records, resolver, partial, made):
+    def publish(records, resolver, partial, made, needs):
         with partial.out.open("ab") as partial._file:
             for record, row in rows.rows(records, resolver):
                 partial.add(record, row)

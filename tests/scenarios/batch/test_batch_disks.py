@@ -17,7 +17,8 @@ from onetake.errors import OnetakeError
 
 IS_WHOLE = os.environ.get("ONETAKE_SWEEP") == "whole"
 LARGEST = range(1000, 120_000, 3000) if IS_WHOLE else (1000, 60_000)
-STEP = 1 if IS_WHOLE else 1201
+PLACES = range(1 << 20) if IS_WHOLE else (*range(0, 1 << 20, 1201), *range(24_536, 24_576, 9))
+"""Bytes of a store: in the slice some of each page, and of the index, whose rows are the last bytes of the third."""
 FULL = [
     ("calls.db-wal", "pwrite64:error=ENOSPC:when=4+"),
     ("calls.db-wal", "fdatasync:error=EIO:when=2+"),
@@ -30,7 +31,7 @@ FULL = [
 
 @pytest.mark.usefixtures("strace")
 @pytest.mark.parametrize(("file", "fault"), FULL)
-def test_a_disk_that_takes_no_more_ends_the_run_and_the_next_goes_on(trial, file, fault):
+def test_br_176_a_disk_that_takes_no_more_ends_the_run_and_the_next_goes_on(trial, file, fault):
     trial.write(*(f"record {number}" for number in range(20)))
     call = fault.partition(":")[0]
     code, said = trial.run(
@@ -71,7 +72,7 @@ def test_a_file_that_may_not_grow_ends_the_run_and_the_next_goes_on(trial, large
 
 
 @pytest.mark.whole
-def test_a_small_file_system_that_fills_up_ends_the_run_and_a_larger_one_goes_on(trial, tmp_path_factory):
+def test_br_176_a_small_file_system_that_fills_up_ends_the_run_and_a_larger_one_goes_on(trial, tmp_path_factory):
     trial.write(*(f"record {number}" for number in range(60)))
     disk, run = tmp_path_factory.mktemp("disk"), shlex.join([sys.executable, "-m", "onetake", *trial.words()])
     program = f"""
@@ -113,7 +114,7 @@ def test_each_byte_of_the_store_that_is_flipped_is_told_or_changes_nothing(trial
     store, out = trial.folder / "calls.db", trial.out.read_bytes()
     whole = store.read_bytes()
     told = 0
-    for place in range(0, len(whole), STEP):
+    for place in (one for one in PLACES if one < len(whole)):
         store.write_bytes(whole[:place] + bytes([whole[place] ^ 0x41]) + whole[place + 1 :])
         sends = Unsent()
         try:
@@ -129,6 +130,24 @@ def test_each_byte_of_the_store_that_is_flipped_is_told_or_changes_nothing(trial
             (trial.folder / name).unlink(missing_ok=True)
     assert told
     store.write_bytes(whole)
+    trial.check()
+
+
+@pytest.mark.parametrize("place", [2, 47, 68, 8_000, 16_387, 24_541])
+def test_a_store_whose_pages_are_damaged_is_repaired_and_no_reply_that_is_whole_is_asked_again(trial, place):
+    trial.write("one", "two", "three")
+    assert trial.run()[0] == 0
+    store = trial.folder / "calls.db"
+    whole = store.read_bytes()
+    store.write_bytes(whole[:place] + bytes([whole[place] ^ 0x41]) + whole[place + 1 :])
+    code, said = trial.run()
+    assert (code, "`onetake store fsck calls.db --repair`" in said) == (5, True), said
+    assert len(trial.calls()) == 3
+    code, said = trial.onetake("store", "fsck", "calls.db", "--repair")
+    assert (code, "3 entries" in said) == (0, True), said
+    for words in (("store", "fsck", "calls.db"), trial.words(), ("batch", "verify", "rows.jsonl")):
+        code, said = trial.onetake(*words)
+        assert code == 0, said
     trial.check()
 
 

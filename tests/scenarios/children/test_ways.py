@@ -64,6 +64,7 @@ _SLOW = {
     "system": "os.system(' '.join(CHILD))",
     "grandchild": _GRANDCHILD,
 }
+_ALIKE = ("subprocess", "process-fork", "executor-fork", "executor-spawn", "spawnv", "spawnve")
 _ON_POSIX = ("fork", "forkserver", "exec", "posix_spawn")
 _WAYS = [
     pytest.param(
@@ -71,6 +72,7 @@ _WAYS = [
         id=name,
         marks=[
             *([pytest.mark.slow] if name in _SLOW else []),
+            *([pytest.mark.whole] if name in _ALIKE else []),
             *([pytest.mark.skipif(sys.platform == "win32", reason="POSIX only")] if name.endswith(_ON_POSIX) else []),
         ],
     )

@@ -29,6 +29,8 @@ from onetake.upkeep.runs import Runs
 from onetake.upkeep.sparing import Sparing
 
 _OF_ENTRIES = frozenset({Reason.ORPHAN, Reason.SUPERSEDED, Reason.STALE, Reason.OLD})
+OF_FILES = "onetake store prune"
+"""What does the like for a store that is one file."""
 _BOUNDED = (Reason.REJECT, Reason.ORPHAN, Reason.SUPERSEDED, Reason.STALE)
 """What a limit takes when the trash is empty, in this order."""
 
@@ -120,6 +122,8 @@ class _Planning:
         self._known: dict[Path, Known] = {}
         self._present: dict[Path, dict[str, set[int]]] = {}
         self._named: dict[Path, dict[Path, frozenset[str] | None]] = {}
+        self._in_files: dict[Path, int] = {}
+        """Bytes of the entries in stores that are one file, of which nothing is moved to the trash."""
         self._plan = Plan()
 
     def run(self) -> Plan:
@@ -147,13 +151,16 @@ class _Planning:
             first = next(files)
             reasons = CassetteReasons(folder, self._known_of(first.project.settings), self._reasons)
             names = self._named.setdefault(folder, {}) if folder in self._around.sided else None
+            in_one_file = is_one_file(folder)
             for one in chain([first], files):
                 reasons.add(one)
                 self._plan.kept += one.size
+                if in_one_file:
+                    self._in_files[folder] = self._in_files.get(folder, 0) + one.size
                 if names is not None:
                     names[one.path] = names_of(one.entry, one.data)
             self._present[folder] = reasons.present
-            yield from map(_left_in_file, reasons.result()) if is_one_file(folder) else reasons.result()
+            yield from map(_left_in_file, reasons.result()) if in_one_file else reasons.result()
         for root, known in self._known.items():
             if self._around.is_whole(root) and known.sparing.pins.unmatched:
                 self._plan.pins[root] = known.sparing.pins.unmatched
@@ -221,14 +228,21 @@ class _Planning:
         named = sum(one.size for one in made.sidecars)
         made.sidecars = [*self._unnamed()]
         made.over = max(0, made.over + named - sum(one.size for one in made.sidecars))
+        if made.over:
+            made.left += [Left(file, _stays_in_file(file, size)) for file, size in sorted(self._in_files.items())]
 
     def _root_of(self, folder: Path) -> Path:
         return self._projects.of(folder.absolute()).settings.root
 
 
 def _left_in_file(one: Prunable | Left) -> Left:
-    why = f"{'; '.join(one.why.values())}; but {mends.unpack(one.folder)}" if isinstance(one, Prunable) else one.why
-    return Left(one.path, why)
+    if isinstance(one, Left):
+        return one
+    return Left(one.path, f"{'; '.join(one.why.values())}; but {mends.unpack(one.folder, OF_FILES)}")
+
+
+def _stays_in_file(file: Path, size: int) -> str:
+    return f"{size:,} bytes of entries are in this one file: {mends.unpack(file, OF_FILES)}"
 
 
 def _size(path: Path) -> int:

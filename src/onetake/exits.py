@@ -1,4 +1,4 @@
-"""Exit codes: one table for all commands, and the code of each error."""
+"""Exit codes: one table for all commands and for `onetake.Batch`, and the code of each error."""
 
 from __future__ import annotations
 
