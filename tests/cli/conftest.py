@@ -165,8 +165,8 @@ def leaves():
         if isinstance(command, click.Group):
             if words and command.invoke_without_command:
                 yield " ".join(words), command
-            for name, inner in command.commands.items():
-                yield from walk(inner, (*words, name))
+            for name in command.list_commands(None):
+                yield from walk(command.get_command(None, name), (*words, name))
         else:
             yield " ".join(words), command
 

@@ -24,7 +24,7 @@ def test_the_version(run, shell):
 def test_without_a_command_the_help_is_shown(run):
     code, out, err = run()
     assert (code, err) == (2, "")
-    assert set(re.findall(r"^  ([a-z]+)  ", out, re.MULTILINE)) == set(commands.commands)
+    assert set(re.findall(r"^  ([a-z]+)  ", out, re.MULTILINE)) == set(commands.list_commands(None))
 
 
 @pytest.mark.parametrize("words", [("nope",), ("list", "--jsn"), ("show",), ("diff",), ("list", "a", "b")])
@@ -84,11 +84,20 @@ def test_an_interrupt_is_exit_130(run, failing, error):
     assert err.strip() == "onetake: interrupted"
 
 
-def test_importing_the_commands_loads_neither_rich_nor_a_client_nor_the_engine():
-    program = "import sys, onetake.cli; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+@pytest.mark.parametrize(
+    ("words", "loading"), [("commands.list_commands(None)", {"list_", "batch", "status"}), ("['list']", {"list_"})]
+)
+def test_the_commands_load_neither_rich_nor_a_client_nor_the_engine_and_one_loads_no_other(words, loading):
+    program = f"import sys; from onetake.cli import commands; [commands.get_command(None, n) for n in {words}]"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{program}; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
     loaded = set(done.stdout.split())
-    assert "onetake.cli.list_" in loaded
+    assert {name for name in ("list_", "batch", "status") if f"onetake.cli.{name}" in loaded} == loading
     assert loaded & {"rich", "openai", "httpx", "httpx2", "pydantic", "asyncio", "onetake.engine", "xllamacpp"} == set()
 
 

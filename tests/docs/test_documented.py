@@ -41,7 +41,8 @@ def rows(part: str) -> set[str]:
 
 def all_commands(group=commands, path=()):
     """Every command with its words, groups in groups too."""
-    for name, command in group.commands.items():
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
         yield (*path, name), command
         if hasattr(command, "commands"):
             yield from all_commands(command, (*path, name))

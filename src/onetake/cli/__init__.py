@@ -7,6 +7,7 @@ import io
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -14,22 +15,6 @@ from typing import Any
 import click
 
 from onetake.cli import output
-from onetake.cli.adopt import adopt
-from onetake.cli.batch import batch
-from onetake.cli.check import check
-from onetake.cli.contract import contract
-from onetake.cli.demo import demo
-from onetake.cli.diff import diff
-from onetake.cli.init import init
-from onetake.cli.list_ import list_
-from onetake.cli.pin import pin
-from onetake.cli.prune import prune
-from onetake.cli.rekey import rekey
-from onetake.cli.run import run
-from onetake.cli.show import show
-from onetake.cli.status import status
-from onetake.cli.store import store
-from onetake.cli.vouch import vouch
 from onetake.errors import ContractError, InteractionNotFound, NotStored, OnetakeError, UnreadableEntry
 from onetake.exits import Exit, code_of
 from onetake.printable import one_line
@@ -39,10 +24,26 @@ _LONGEST_ERROR = 2000
 _REFUSALS = frozenset(kind.__name__ for kind in (InteractionNotFound, UnreadableEntry, ContractError, NotStored))
 """Errors that say in lines of their own, indented, what lies nearest and what mends it."""
 _MOST_LINES = 40
+_MODULES = {
+    **{name: name for name in ("init", "run", "demo", "show", "diff", "contract", "batch", "store")},
+    **{name: name for name in ("status", "check", "adopt", "vouch", "pin", "rekey", "prune")},
+    "list": "list_",
+}
+"""The module of each command, which holds it under its own name; loaded when it is called: all take longer than one."""
 
 
 class Commands(click.Group):
     """A group of commands whose errors become exit codes, and with `--json` JSON documents too."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        """Return the names of all commands, sorted."""
+        return sorted({*_MODULES, *self.commands})
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        """Return a command, None where there is none of that name."""
+        if name in _MODULES and name not in self.commands:
+            self.add_command(getattr(import_module(f"onetake.cli.{_MODULES[name]}"), _MODULES[name]), name)
+        return super().get_command(context, name)
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Run a command line, and exit with its code."""
@@ -136,14 +137,6 @@ def commands(context: click.Context) -> None:
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
         context.exit(Exit.USAGE)
-
-
-for _command in (
-    *(init, run, demo, list_, show, diff, contract),
-    *(status, check, adopt, vouch, pin, rekey, prune),
-    *(batch, store),
-):
-    commands.add_command(_command)
 
 
 def main() -> None:
