@@ -16,6 +16,7 @@ from onetake.errors import (
     UnreadableEntry,
 )
 from onetake.model import Response, Violation
+from onetake.stores.sqlite_file import DamagedFileError
 
 RESPONSE = Response(200, (("a", "b"),), b"body")
 VIOLATIONS = (Violation("$.label", "a string", "7"),)
@@ -29,6 +30,7 @@ NETWORK = NetworkRefusal("a connection to db.example.com:5432", "psycopg", "cass
 CHILD = ChildError(".onetake/children/a/1", "a line in it is damaged")
 ORDINARY = [kind("what is wrong") for kind in (errors.UsageError, errors.StoreError, errors.FormatError)]
 ORDINARY += [errors.NewerFormatError("what is wrong"), errors.AdapterError("what is wrong")]
+ORDINARY += [DamagedFileError("calls.db", "what is wrong", "; mend it")]
 EVERY = [*REFUSALS, NETWORK, CHILD, *ORDINARY, *(refusal.as_exception() for refusal in REFUSALS)]
 
 

@@ -214,6 +214,7 @@ def test_under_a_pair_that_cannot_be_opened_a_program_does_not_run(program):
     assert done.err.startswith("onetake: the session that ONETAKE_CASSETTE names cannot be opened: ")
 
 
+@pytest.mark.whole
 def test_the_pair_leaves_our_commands_pytest_and_programs_without_model_calls_alone(program):
     pair = {"ONETAKE_CASSETTE": "c", "ONETAKE_MODE": "none"}
     write(program, "print('ran')")

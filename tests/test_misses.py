@@ -155,6 +155,7 @@ def test_a_child_that_may_not_record_says_why_and_does_not_send_in_a_circle(dire
     assert "--record-mode" not in mend
 
 
+@pytest.mark.whole
 @pytest.mark.slow
 def test_the_child_of_a_recording_test_under_a_type_names_the_contract(tmp_path, provider):
     source = """

@@ -243,6 +243,7 @@ def test_it():
 """
 
 
+@pytest.mark.whole
 @pytest.mark.slow
 def test_without_a_cassette_in_the_run_or_where_it_is_ignored_nothing_is_patched(tmp_path):
     quick = "-p no:hypothesispytest -p no:xdist -p no:pytest_cov -p no:asyncio -p no:anyio -p no:respx"

@@ -185,6 +185,7 @@ def test_br_087_what_only_recording_mends_is_counted_and_told_from_the_rest(inne
     inner("--record-mode=new_episodes").assert_outcomes(passed=3, failed=2)
 
 
+@pytest.mark.whole
 def test_an_edit_that_many_tests_share_is_told_in_one_line_and_all_retires_the_old_entries(inner, monkeypatch):
     inner.write(
         "test_it.py",
@@ -271,6 +272,7 @@ def test_the_first_thing_a_failing_test_says_is_its_own_failure(inner):
     ]
 
 
+@pytest.mark.whole
 def test_a_long_summary_ends_with_how_much_is_left_and_nothing_is_said_twice(inner, provider):
     provider.script(lambda request: openai_chat("so far", finish="length"))
     inner.write(

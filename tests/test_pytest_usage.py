@@ -171,6 +171,7 @@ def test_unmarked():
 """
 
 
+@pytest.mark.whole
 def test_cassettes_that_only_use_cassette_opens_are_never_called_abandoned(says):
     scope = """
         import onetake, os, pytest
@@ -204,6 +205,7 @@ def test_cassettes_that_only_use_cassette_opens_are_never_called_abandoned(says)
     }
 
 
+@pytest.mark.whole
 def test_a_run_that_was_not_whole_or_not_green_proves_nothing(says):
     says.write("test_a.py", ASKS.replace("cassette", 'cassette("shared")'))
     says("--record-mode=once", asks="abc")
@@ -234,6 +236,7 @@ def test_a_run_that_counts_for_nothing_looks_through_no_folders(says, monkeypatc
     assert walked != []
 
 
+@pytest.mark.whole
 def test_what_pytests_own_settings_leave_out_protects_what_it_may_share(says):
     for name in ("own", "shared"):
         says.write(
@@ -257,6 +260,7 @@ def pytest_collection_modifyitems(items):
 """
 
 
+@pytest.mark.whole
 def test_a_mode_without_cassettes_proves_nothing(says):
     says.write("test_it.py", ASKS)
     says("--record-mode=once", asks="abc")
@@ -451,6 +455,7 @@ DROPPING = [
 ]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("hook", "mark", "argument", "body"), DROPPING)
 def test_br_155_tests_that_others_drop(says, hook, mark, argument, body):
     says.write("test_it.py", SHARED)
@@ -459,6 +464,7 @@ def test_br_155_tests_that_others_drop(says, hook, mark, argument, body):
     assert says("--unused=fail")[0] == 0
 
 
+@pytest.mark.whole
 def test_br_155_tests_that_are_not_collected_but_there(says):
     tests = (
         SHARED.replace('"shared"', "").replace("    @", "@")

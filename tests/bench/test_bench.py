@@ -37,6 +37,7 @@ def test_replay_names_every_way_that_is_installed(bench):
     assert "| 12 | 2 KB |" in printed
 
 
+@pytest.mark.whole
 def test_replay_leaves_nothing_behind(bench, tmp_path):
     bench("replay", "--entries", "12")
     assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
@@ -50,11 +51,13 @@ def test_the_key_is_measured_at_two_sizes_and_shapes(bench):
     assert all(set(row["us"]) == {"least", "key"} for row in results["key"])
 
 
+@pytest.mark.whole
 def test_imports_are_measured_apart(bench):
     _, results = bench("import")
     assert {"onetake", "onetake.use_cassette"} <= {row["import"] for row in results["import"]}
 
 
+@pytest.mark.whole
 def test_recording_is_measured_for_the_whole_answer_and_the_first_token(bench):
     _, results = bench("recording")
     assert [row["what"] for row in results["recording"]] == ["the whole answer", "the first token"]

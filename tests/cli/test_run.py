@@ -169,6 +169,7 @@ def test_signals_are_handed_on_and_the_end_is_told(program, number, code):
     assert b"onetake: cassettes/wait (new_episodes): 1 recorded" in err
 
 
+@pytest.mark.whole
 def test_whose_word_counts(program, provider):
     program.write(
         {

@@ -110,7 +110,9 @@ def test_a_run_that_nothing_disturbs_is_billed_as_the_ledger_says(folder, billin
     assert (billing.calls, billing.cost) == (RECORDS, totals.cost)
 
 
-@pytest.mark.parametrize("at", [1, 17, RECORDS])
+@pytest.mark.parametrize(
+    "at", [pytest.param(1, marks=pytest.mark.whole), 17, pytest.param(RECORDS, marks=pytest.mark.whole)]
+)
 def test_a_killed_run_may_have_been_billed_for_no_more_than_was_in_flight(folder, billing, at):
     billing.kill_at = at
     billing.victim = start(folder, "rows.jsonl")
@@ -142,6 +144,7 @@ def test_what_failed_is_counted_and_costs_nothing(folder, provider, billing):
     code, said = ended(start(folder, "rows.jsonl"))
     assert code == 7, said
     totals = ledger_of(folder).totals()
-    assert (totals.attempts, totals.stored, totals.lost) == (RECORDS + 2, RECORDS, 0)
+    # A page under a good status may stand before an answer that was made, and paid for.
+    assert (totals.attempts, totals.stored, totals.lost) == (RECORDS + 2, RECORDS, 1)
     assert (totals.classes["ok"], totals.classes["503"], totals.classes["refused"]) == (RECORDS - 1, 1, 1)
     assert (totals.cost, totals.unpriced) == (billing.cost, 0)

@@ -110,6 +110,7 @@ def test_what_was_answered_before_kill_9_is_kept_and_only_the_rest_is_asked_agai
     assert stored(tmp_path) == questions(20)
 
 
+@pytest.mark.whole
 def test_a_sealed_process_replays_without_a_socket(provider, start):
     recorded = lines(start(WORKER, provider.url, "once", 0, 3), 3)
     assert lines(start(SEALED, provider.url, "none", 0, 3), 3) == recorded

@@ -247,6 +247,7 @@ with onetake.use_cassette("labels"):
 """
 
 
+@pytest.mark.whole
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
 def test_a_killed_program_keeps_what_it_has_and_the_next_run_asks_exactly_the_rest(project, provider):
     project.write({"app.py": KILLED})
@@ -273,6 +274,7 @@ def test_a_fresh_clone_of_a_half_made_cassette_never_goes_live(project, provider
     assert provider.count == 12
 
 
+@pytest.mark.whole
 def test_a_program_that_fails_may_go_on_too(project, provider):
     project.write({"app.py": KILLED.replace("os.kill(os.getpid(), 9)", "raise SystemExit(5)")})
     assert project.python("app.py", "kill").code == 5
@@ -280,6 +282,7 @@ def test_a_program_that_fails_may_go_on_too(project, provider):
     assert provider.count == 20
 
 
+@pytest.mark.whole
 def test_in_ci_a_program_is_sealed_unless_it_says_otherwise(project, provider):
     project.write({"app.py": KILLED})
     assert project.python("app.py", env={"CI": "true"}).code != 0
@@ -303,6 +306,7 @@ def test_it(cassette):
 """
 
 
+@pytest.mark.whole
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_a_process_pool_does_not_hang_on_a_refusal(project, provider):
     project.write({"test_it.py": POOL})
@@ -347,6 +351,7 @@ def _beside(project: Project, folder: Path) -> None:
     project.env["PYTHONPATH"] = os.pathsep.join([str(folder), *([before] if before else [])])
 
 
+@pytest.mark.whole
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["recording", pytest.param("cassetter", marks=pytest.mark.whole)])
 def test_another_plugins_record_mode_is_read_and_none_is_added(project, provider, tmp_path, name):

@@ -172,6 +172,7 @@ def test_it():
 """
 
 
+@pytest.mark.whole
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
 def test_br_147_a_re_recording_that_is_killed_half_way_leaves_the_old_entries_and_goes_on(tmp_path, provider):

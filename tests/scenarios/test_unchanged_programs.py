@@ -142,6 +142,7 @@ def test_every_client_is_recorded_once_and_replayed_with_the_provider_closed(pro
     assert (again.code, again.out, again.err) == (0, first.out, "onetake: cassettes/clients (none): 10 replayed\n")
 
 
+@pytest.mark.whole
 def test_every_kind_of_child_process_joins(project, provider):
     first = run(project, "--", sys.executable, "children.py")
     assert first.code == 0, first.err

@@ -14,7 +14,8 @@ from onetake.errors import StoreError
 from onetake.stores.grouping import Job
 from onetake.stores.pages import PAGE
 from onetake.stores.sqlite import SqliteStore
-from onetake.stores.sqlite_file import FORMAT, SqliteFile
+from onetake.stores.sqlite_file import SqliteFile
+from onetake.stores.tables import FORMAT
 from onetake.testing import StoreConformance
 
 KEY = "a" * 64

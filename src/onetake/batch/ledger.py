@@ -19,7 +19,8 @@ from onetake.batch import settling
 from onetake.batch.attempts import NOTHING, Intent, Run, Settled, Spent, State, Totals
 from onetake.claims import Claims
 from onetake.errors import StoreError
-from onetake.stores.sqlite_file import DamagedFileError, SqliteFile, Tables
+from onetake.stores.sqlite_file import DamagedFileError, SqliteFile
+from onetake.stores.tables import Tables
 
 __all__ = ["Intent", "Ledger", "Run", "Settled", "Spent", "State", "Totals"]
 

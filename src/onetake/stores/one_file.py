@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
-from onetake.stores.sqlite_file import ENTRIES, looks_like
+from onetake.stores.tables import ENTRIES, looks_like
 
 _HEAD = 1 << 16
 _MARK = ENTRIES.made_by[0].encode()

@@ -14,8 +14,9 @@ from typing import Any
 from onetake.errors import StoreError
 from onetake.stores.naming import Slot, digits, entry_name, is_label, is_side, number, side_digest, slot
 from onetake.stores.packed import digest, packed, unpacked
-from onetake.stores.sqlite_file import ENTRIES, SqliteFile
+from onetake.stores.sqlite_file import SqliteFile
 from onetake.stores.strays import FIRST_ROW, NAMED, RAW
+from onetake.stores.tables import ENTRIES
 
 _AT_ONCE = 1000
 KEYS_AT_ONCE = 128

@@ -6,9 +6,9 @@ import os
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote as quoted
+from time import monotonic, sleep
 from typing import Any
 from urllib.parse import quote
 
@@ -18,46 +18,14 @@ from onetake.stores.files import sync_folder
 from onetake.stores.grouping import Group, Job
 from onetake.stores.mounts import network_kind
 from onetake.stores.pages import PAGE
+from onetake.stores.tables import ENTRIES, Tables, looks_like
 
-FORMAT = 1
-"""The version of the tables of entries, in the file's `user_version`. 1: the first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tables:
-    """What a file is made of.
-
-    Args:
-        application: What the file's header says that it is.
-        version: Of the tables; a file with a higher one is refused.
-        made_by: The statements that make them.
-        mend: What to do where the file is damaged, `{}` being its place; a message ends in it.
-    """
-
-    application: int
-    version: int
-    made_by: tuple[str, ...]
-    mend: str = ""
-
-
-ENTRIES = Tables(
-    0x6F6E6574,  # `onet`
-    FORMAT,
-    (
-        "CREATE TABLE entry (id INTEGER PRIMARY KEY, key INTEGER NOT NULL, ordinal INTEGER NOT NULL,"
-        " label TEXT NOT NULL, codec INTEGER NOT NULL, digest BLOB NOT NULL, body BLOB NOT NULL,"
-        " UNIQUE (key, ordinal))",
-        "CREATE TABLE side (name TEXT PRIMARY KEY, codec INTEGER NOT NULL, digest BLOB NOT NULL, body BLOB NOT NULL)",
-    ),
-    "; `onetake store fsck {} --repair` keeps all of it that is whole",
-)
-"""The tables of a store."""
 _CACHED = -32 * 1024
 """What a reader holds of a file at most, in KiB as SQLite takes it: all of the index that finds a million entries."""
 _DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
 """What SQLite calls damage; the last is what it says to our statements where the file says that it has other tables."""
-_PATIENCE_S = 60.0
-"""Seconds that a writer waits for those of other processes."""
+_PATIENCE_S, _MOMENT_S = 60.0, 0.01
+"""Seconds that a writer waits for those of other processes, and between two tries where SQLite does not wait."""
 
 _inherited: list[sqlite3.Connection] = []
 """Connections of the process that forked this one: closed here they would drop its locks, so they stay open."""
@@ -229,7 +197,7 @@ class SqliteFile:
     def _make_tables(self, connection: sqlite3.Connection) -> None:
         version = self._version(connection)
         connection.execute(f"PRAGMA page_size = {PAGE}")
-        connection.execute("PRAGMA journal_mode = WAL")
+        _switch_to_wal(connection)
         if version:
             return
         connection.execute("BEGIN IMMEDIATE")
@@ -275,17 +243,21 @@ class SqliteFile:
         return StoreError(f"{self.place}: {what}: {getattr(error, 'strerror', None) or error or type(error).__name__}")
 
 
-def looks_like(path: Path, tables: Tables) -> bool:
-    """Tell by a file's first page alone, which may be damaged, whether it is one of these tables.
+def _switch_to_wal(connection: sqlite3.Connection) -> None:
+    """Let readers and a writer go on side by side, from now on and for every process.
 
-    Source: SQLite, Database File Format, 1.3: the application is the four bytes from the 68th.
+    Where several make the file at once, SQLite refuses this to all but one without waiting, as each would wait for
+    another.
     """
-    try:
-        with path.open("rb") as file:
-            head = file.read(PAGE)
-    except OSError:
-        return False
-    return head[68:72] == tables.application.to_bytes(4, "big") or tables.made_by[0].encode() in head
+    until = monotonic() + _PATIENCE_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or monotonic() > until:
+                raise
+        sleep(_MOMENT_S)
 
 
 def _text(data: bytes) -> str:

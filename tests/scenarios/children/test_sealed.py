@@ -44,6 +44,7 @@ def test_refusals_of_children_can_be_expected(sealed):
     assert done.out.split("\n")[2:] == ["1", "2 known of", "True as before", ""], done.err
 
 
+@pytest.mark.whole
 def test_a_child_of_nested_sessions_belongs_to_the_inner_one(sealed):
     body = """
     try:
@@ -93,6 +94,7 @@ def test_children_of_threads_side_by_side_get_their_threads_session(sealed):
     assert done.out.split("\n")[0] == str([("left", "left (empty)\n1"), ("right", "right (empty)\n1")]), done.err
 
 
+@pytest.mark.whole
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX only")
 def test_a_server_of_forks_that_is_older_than_the_session_is_told_of_it(sealed):
