@@ -190,7 +190,7 @@ class SqliteFile:
         return connection
 
     def _connected(self, uri: str) -> sqlite3.Connection:
-        connection = sqlite3.connect(uri, _PATIENCE_S, isolation_level=None, check_same_thread=False, uri=True)
+        connection = sqlite3.connect(uri, timeout=_PATIENCE_S, isolation_level=None, check_same_thread=False, uri=True)
         connection.text_factory = _text
         return connection
 
