@@ -47,6 +47,18 @@ def test_the_process_that_opened_the_session_writes_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_differed_in_a_child_arrives_whole(books, tmp_path):
+    parent, child = books
+    one = {"asked": "POST ä \ud800", "kinds": ["prompt"], "counts": True}
+    child.differs(one)
+    parent.differs(one)
+    assert parent.told() == ([], [])
+    assert parent.tally.differing == [one]
+    (file,) = child.folder.iterdir()
+    file.write_bytes(file.read_bytes() + b"differs W10=\ndiffers !\n")
+    assert [type(refusal) for refusal in parent.told()[0]] == [ChildError, ChildError]
+
+
 def test_what_children_did_is_counted_with_what_they_said(books):
     parent, child = books
     child.count("replayed", "ab", 0)

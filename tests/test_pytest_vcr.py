@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
@@ -10,6 +11,12 @@ import httpx  # noqa: F401 - imported here, so that each inner run finds the sam
 import pytest
 
 import onetake.adapters.httpx  # noqa: F401 - as above
+from onetake import key_specs
+from onetake.cassette import Cassette
+from onetake.model import Entry, Request, Response
+from onetake.pytest_vcr_places import folder_name_in
+from onetake.stores.directory import DirectoryStore
+from onetake.stores.naming import folder_name
 from onetake.testing.project import Project
 
 pytest_plugins = ("pytester",)
@@ -53,22 +60,25 @@ def test_it_opens_our_session_and_what_means_nothing_here_is_told_once(inner, pr
     inner.write("tapes/named.yaml", "interactions: []\n")
     result = inner("--strict-markers", "-p", "no:randomly", "-k", "not ours and not ignores", "--record-mode=once")
     result.assert_outcomes(passed=3, deselected=2)
+    result = inner("--record-mode=none", "-k", "named or repeats")
+    result.assert_outcomes(passed=2, deselected=3)
     told = [line for line in result.outlines if "vcr" in line]
     assert told == [
-        "vcr marker or vcr_config: filter_headers, match_on, more than one cassette: without meaning for onetake,"
-        " passed over in 2 tests"
+        "vcr: match_on (method, body): whole requests are compared; the ways to leave out what changes are `ignore`,"
+        " `ids` and `replace` in `key` (1 test)",
+        "vcr: record_mode = once goes before --record-mode=none (1 test)",
     ]
     assert {name.rpartition("/")[0] for name in inner.files() if not name.startswith(".onetake")} == {
         "cassettes/test_it/test_bare",
+        "cassettes/test_it/test_named",
         "cassettes/test_it/test_repeats",
-        "tapes/named",
     }
     assert (inner.path / "tapes/named.yaml").read_text() == "interactions: []\n"
     assert provider.count == 3
     inner("--strict-markers").assert_outcomes(passed=5)
     assert provider.count == 4
     result = inner("--markers")
-    result.stdout.fnmatch_lines(["@pytest.mark.vcr(name=None, [*], record_mode): as `cassette`*"])
+    result.stdout.fnmatch_lines(["@pytest.mark.vcr([*]cassettes, [*][*]configuration): as `cassette`*"])
 
 
 def test_its_fixtures_are_read(inner, provider):
@@ -108,7 +118,7 @@ def test_its_fixtures_are_read(inner, provider):
     )
     result = inner()
     result.assert_outcomes(passed=3)
-    assert "filter_headers: without meaning for onetake, passed over in 2 tests" in result.stdout.str()
+    assert "vcr" not in result.stdout.str()
     (entry,) = [name for name in inner.files() if not name.startswith(".onetake")]
     assert entry.startswith("tapes/test_it/test_it/")
 
@@ -172,6 +182,8 @@ def test_beside_a_plugin_that_serves_it_we_do_not_claim_it_and_where_that_is_blo
     project = _beside(tmp_path, provider, other)
     done = project.pytest("-q", "--strict-markers")
     assert ("1 passed" in done.out, provider.count, project.files("cassettes")) == (True, 1, []), done.out + done.err
+    done = project.pytest("-q", "--onetake-vcr")
+    assert (done.code, "--onetake-vcr beside pytest-vcr: switch that off by -p no:vcr" in done.err) == (4, True)
     blocked = ("-p", "no:recording", "-p", "no:vcr", "-q", "--strict-markers")
     assert "1 failed" in project.pytest(*blocked).out
     assert "1 passed" in project.pytest(*blocked, "--record-mode=once").out
@@ -190,6 +202,35 @@ def test_beside_pytest_recording_itself_the_marker_is_theirs(tmp_path, provider)
     assert "1 passed" in done.out, done.out
     assert (project.folder / "cassettes/test_it/test_it.yaml").is_file()
     assert project.files("cassettes") == ["cassettes/test_it/test_it.yaml"]
+    assert "pytest-recording serves the vcr marker; --onetake-vcr has onetake do so" in done.out
     done = project.pytest("-q", "--strict-markers", "--record-mode=once", "-p", "no:recording")
     assert "1 passed" in done.out, done.out
     assert (provider.count, len(project.files("cassettes"))) == (2, 2)
+    provider.close()
+    done = project.pytest("-q", "--strict-markers", "--onetake-vcr", "--record-mode=none", "--block-network")
+    assert "1 passed" in done.out, done.out
+    assert "onetake serves the vcr marker (--onetake-vcr); pytest-recording stands aside" in done.out
+    assert provider.count == 2
+
+
+def test_a_test_finds_what_was_imported_under_the_name_that_pytest_recording_gave_its_cassette(tmp_path):
+    key = "ab" * 32
+    request, response = Request("GET", "https://h/x"), Response(200)
+    recorded = Entry("good", request, response, key, 0, key_specs.current({}))
+    imported = replace(recorded, provenance={"imported_from": {"path": "a.yaml", "position": 0}})
+    names = ("test_a[x-y]", "test_b[x-y]", "test_c[x-y]", "test_d[x]")
+    for name, entry in zip(names, (imported, recorded, imported, imported), strict=True):
+        Cassette(DirectoryStore(tmp_path / name)).add(entry)
+    tests = [f"test_{letter}[x{sign}y]" for letter in "abc" for sign in "/:"] + ["test_d[x]", "test_e[x/y]"]
+    (tmp_path / folder_name("test_c[x/y]")).mkdir()
+    found = {test: folder_name_in(tmp_path, test) for test in tests}
+    assert found == {
+        "test_a[x/y]": "test_a[x-y]",
+        "test_a[x:y]": "test_a[x-y]",
+        "test_b[x/y]": folder_name("test_b[x/y]"),
+        "test_b[x:y]": folder_name("test_b[x:y]"),
+        "test_c[x/y]": folder_name("test_c[x/y]"),
+        "test_c[x:y]": "test_c[x-y]",
+        "test_d[x]": "test_d[x]",
+        "test_e[x/y]": folder_name("test_e[x/y]"),
+    }

@@ -30,7 +30,9 @@ repeats = "same"
 keep = ["violation", "status:429", "status:4xx"]
 on_reject = "pass"
 refusals = "report"
-match = "whole"
+match = "legacy"
+legacy_differing = 388
+legacy_loose = 0
 hosts = ["127.0.0.1:8000"]
 ignore = ["localhost:9999"]
 quiet = ["telemetry.example.com"]
@@ -89,6 +91,9 @@ def test_every_setting_is_read_from_either_file(tmp_path, name, text):
         keep=("violation", "status:429", "status:4xx"),
         on_reject="pass",
         refusals="report",
+        match="legacy",
+        legacy_differing=388,
+        legacy_loose=0,
         hosts=("127.0.0.1:8000",),
         ignore=("localhost:9999",),
         quiet=("telemetry.example.com",),
@@ -190,8 +195,6 @@ def test_what_is_wrong_is_named_with_file_table_and_what_would_be_right(tmp_path
 
 
 RESERVED = {
-    "match": ('match = "legacy"', "onetake.toml: match: all but 'whole' comes with `onetake import`"),
-    "legacy_differing": ("legacy_differing = 388", "legacy_differing: comes with `onetake import`"),
     "label_paths": (
         '[contracts.x]\nschema = "x"\nlabel_paths = ["$.label"]',
         "contracts.x.label_paths: comes with `onetake probe`",

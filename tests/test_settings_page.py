@@ -18,8 +18,8 @@ ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
 SRC = ROOT / "src" / "onetake"
 PARTS = {"max_age.": MaxAge, "key.": KeyRules, "contracts.NAME.": ContractSettings, "scrub.": ScrubRules}
-RESERVED = {"match", "legacy_differing", "label_paths"}
-"""Names whose values come with later commands; `match` has one value already."""
+RESERVED = {"label_paths"}
+"""Names whose values come with later commands."""
 
 
 def rows(heading: str) -> list[list[str]]:

@@ -20,7 +20,6 @@ from onetake.errors import UsageError
         (values.kept, ["cut", "status:503", "status:5xx"], ("cut", "status:503", "status:5xx")),
         (values.selector, "schema:items", "schema:items"),
         (values.selector, "tool:two\nlines", "tool:two\nlines"),
-        (values.later("onetake x", now=("a", "b")), "b", "b"),
     ],
 )
 def test_a_right_value_is_returned(read, value, found):
@@ -43,7 +42,6 @@ def test_a_right_value_is_returned(read, value, found):
         (values.kept, ["status:999"], "here: unknown kind 'status:999'"),
         (values.selector, "tool:", "here: unknown selector 'tool:'"),
         (values.later("onetake x"), 1, "here: comes with `onetake x`; this version does not have it yet"),
-        (values.later("onetake x", now=("a", "b")), [], "here: all but 'a' or 'b' comes with `onetake x`; this"),
     ],
 )
 def test_a_wrong_value_says_where_and_what_would_be_right(read, value, message):

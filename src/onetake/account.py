@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from onetake import changing, explain, misses, patching
 from onetake.aside import AsideStore
@@ -47,6 +48,7 @@ class Account:
             dict.fromkeys([*done.ledger.notes, *childrens.notes]),
             {*done.unanswered, *childrens.failed},
             [(entry.key, entry.ordinal) for entry in done.outrun] + childrens.unstored,
+            [*done.ledger.differing, *childrens.differing],
         )
 
     @property
@@ -92,6 +94,11 @@ class Account:
     def resumed(self) -> tuple[Entry, ...]:
         """The entries that an earlier run of this test, which failed, left, and that answered in this one."""
         return tuple(self._engine.resumed)
+
+    @property
+    def legacy(self) -> dict[str, Any]:
+        """What it did by vcrpy's rule, in plain types: whether it went by that, and what differed; empty where not."""
+        return {"differing": self.tally.differing} if self._engine.legacy.is_on else {}
 
     @property
     def replaced(self) -> int:

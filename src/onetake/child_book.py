@@ -6,13 +6,15 @@ A line is written at each call, and read by whoever opened the session: what a c
 from __future__ import annotations
 
 import base64
+import json
 import os
 import pickle
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from onetake import forking
 from onetake.aside import hide
@@ -38,13 +40,15 @@ class Tally:
     """The keys of calls that went live and brought nothing to keep, in the end."""
     unstored: list[tuple[str, int]] = field(default_factory=list)
     """Answers that came when another caller's was stored already."""
+    differing: list[Mapping[str, Any]] = field(default_factory=list)
+    """What was answered although the request differs from the recorded one; see `Differing.as_plain`."""
 
 
 class ChildBook:
     """A folder that a session's children write to and its own process reads.
 
     A line is `+ <number> <refusal> <where it was shown>`; `- <number>` for one that was expected or handled after all;
-    `replayed`, `recorded`, `rejected`, `unstored` or `failed` with key and ordinal; `note <text>`.
+    `replayed`, `recorded`, `rejected`, `unstored` or `failed` with key and ordinal; `note <text>`; `differs <json>`.
 
     Args:
         folder: Under `.onetake/children/` of *root*; made by the first child.
@@ -126,6 +130,12 @@ class ChildBook:
             self._begin()
             self._write(b"note " + base64.b64encode(text.encode("utf-8", "surrogatepass")))
 
+    def differs(self, told: Mapping[str, Any]) -> None:
+        """Write down that a request was answered which differs from the recorded one, if this process is a child."""
+        if self.is_child:
+            self._begin()
+            self._write(b"differs " + base64.b64encode(json.dumps(told).encode()))
+
     def settled(self, refusals: Iterable[Refusal]) -> None:
         """Write down that refusals which this child told were expected or handled after all."""
         if self._writer != os.getpid():
@@ -172,6 +182,8 @@ class ChildBook:
                     self.tally.failed.add(key.decode(errors="replace"))
                 case [b"note", text] if (note := _note(text)) is not None:
                     self.tally.notes[note] = None
+                case [b"differs", text] if (differing := _differing(text)) is not None:
+                    self.tally.differing.append(differing)
                 case _:
                     told.append(ChildError(file.as_posix(), "a line in it is damaged"))
         return told, settled
@@ -255,6 +267,14 @@ def _note(text: bytes) -> str | None:
         return base64.b64decode(text, validate=True).decode("utf-8", "surrogatepass")
     except ValueError:
         return None
+
+
+def _differing(text: bytes) -> Mapping[str, Any] | None:
+    try:
+        found = json.loads(base64.b64decode(text, validate=True))
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _sweep(folder: Path) -> None:

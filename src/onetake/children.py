@@ -122,6 +122,7 @@ def _seed(scope: active.Scope | None) -> str:
 def _options(options: Options, policy: Policy) -> dict[str, Any]:
     return {
         "repeats": policy.repeats.value,
+        "match": policy.match,
         "on_reject": policy.on_reject,
         "keep": list(policy.keep),
         "hosts": list(options.hosts),

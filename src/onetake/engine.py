@@ -10,13 +10,16 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 from onetake import forking, gate, misses
+from onetake.by_url import Loose, loose_note
 from onetake.cassette import Cassette
 from onetake.contract import Contract
 from onetake.decide import Action, Found, decide, reads_nothing
 from onetake.errors import ContractError, Refusal, StoreError
 from onetake.flights import Flights, Names
+from onetake.imported import is_loose
 from onetake.keeping import Keeper, not_stored
 from onetake.ledger import Ledger, is_soft
+from onetake.legacy import Legacy
 from onetake.lookup import Looked, Lookup
 from onetake.model import Entry, Repeats, Request, Response
 from onetake.passing import Passing
@@ -76,6 +79,9 @@ class Engine:
         self._being_made = being_made
         self._on_miss = on_miss
         self._lookup = Lookup(policy, cassette)
+        self.legacy = Legacy(policy, cassette, self._lookup.validity, ledger)
+        """What answers by vcrpy's rule, where the session goes by that."""
+        self._loose = Loose(policy, cassette, self._lookup.validity)
         self._misses = misses.Misses(policy, cassette, elsewhere, passed)
         self._turns = Turns()
         self._keeper = Keeper(policy, cassette, rejects, ledger, self._turns.of, on_record)
@@ -125,13 +131,17 @@ class Engine:
             raise self.refuse(self._misses.closed(request))
         if misses.is_web_socket(request):
             raise self.refuse(self._misses.web_socket(request))
+        request = self._prepared(request)
         ask = self._same if self.policy.repeats is Repeats.SAME else self._next
-        step = None
+        step: Replay | Live | Wait | None = None
         if contracts is not None:
             self._check_watched(contracts)
         try:
             asked = self._lookup.identify(request, self.policy.contracts if contracts is None else contracts)
-            step = ask(asked, self._turns.of(asked.key), flow, client)
+            if self.legacy.is_on:
+                step = self._replayed(*self.legacy.look(asked))
+            else:
+                step = ask(asked, self._turns.of(asked.key), flow, client)
         except StoreError as error:
             raise self.refuse(self._misses.unreachable(error)) from error
         finally:
@@ -200,6 +210,19 @@ class Engine:
         for contract in contracts:
             contract.ref(self.policy.root)
 
+    def _prepared(self, request: Request) -> Request:
+        """Return a request as the suite has it compared and kept."""
+        prepare = self.policy.preparing.request
+        if prepare is None:
+            return request
+        try:
+            prepared = prepare(request)
+        except Exception as error:  # an SDK would ask again
+            raise self.refuse(self._misses.unprepared(request, error)) from error
+        if prepared is None:
+            raise self.refuse(self._misses.unprepared(request))
+        return prepared
+
     def _next(self, asked: Asked, turn: Turn, flow: Flow, client: str) -> Replay | Live:
         """Answer with the key's next entry: no two callers get the same one."""
         while True:
@@ -255,10 +278,21 @@ class Engine:
                 self._resume(asked, looked.entry)
             return Replay(looked.entry)
         if action is Action.REFUSE:
-            refusal = self._misses.refused(looked, self._lookup.why(looked), set(self.played))
-            self._on_miss(looked, refusal)
-            raise self.refuse(refusal)
+            if (loose := self._loose.take(looked, self.played)) is not None:
+                return Replay(loose)
+            raise self._refused(looked, self._lookup.why(looked))
         return Live(asked, action, ordinal, flow, client, self.policy.repeats is Repeats.SAME)
+
+    def _replayed(self, looked: Looked, why: str) -> Replay:
+        """Answer by what was found without the request's key; that is never replaced."""
+        if looked.found is Found.VALID and isinstance(looked.entry, Entry):
+            return Replay(looked.entry)
+        raise self._refused(looked, why)
+
+    def _refused(self, looked: Looked, why: str) -> Refusal:
+        refusal = self._misses.refused(looked, why, set(self.played))
+        self._on_miss(looked, refusal)
+        return self.refuse(refusal)
 
     def _resume(self, asked: Asked, entry: Entry) -> None:
         """Take what an earlier, failed run of this test left as recorded by this one, once."""
@@ -274,9 +308,12 @@ class Engine:
             self.requests.append(request)
             if isinstance(step, Replay):
                 self.played.append((step.entry.key, step.entry.ordinal))
+                self.asked.add(self.played[-1])
                 self.ledger.count("replayed", step.entry.key, step.entry.ordinal)
         if isinstance(step, Replay) and (old := self._lookup.validity.warning(step.entry)):
             self.ledger.say(old)
+        if isinstance(step, Replay) and is_loose(step.entry):
+            self.ledger.say(loose_note(step.entry, request, self.policy, self.cassette))
 
     def _end(self, call: Live) -> bool:
         """Tell whether this is a call's one end; a stream that is read out and closed at once comes here twice."""
@@ -296,4 +333,16 @@ class Engine:
             self._note_unanswered(judged.call)
             return judged.response
         self.unanswered.pop(judged.call.asked.key, None)
+        if (prepare := self.policy.preparing.response) is not None:
+            return self._kept_prepared(judged, prepare(judged.response), raising=raising)
         return self._keeper.keep(judged.call, judged.response, judgement, raising=raising)
+
+    def _kept_prepared(self, judged: Judged, prepared: Response | None, *, raising: bool) -> Response:
+        """Keep what the suite makes of an answer; the caller gets the answer as it came."""
+        if prepared is None:
+            return judged.response
+        again = judged if prepared == judged.response else self.judge(judged.call, prepared)
+        if isinstance(again.judgement, Exception):
+            raise again.judgement
+        kept = self._keeper.keep(judged.call, prepared, again.judgement, raising=raising)
+        return judged.response if kept is prepared else kept

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Protocol
+from typing import Any, Protocol
 
 from onetake import forking
 from onetake.errors import ContractError, Refusal, UsageError
@@ -65,6 +65,9 @@ class Book(Protocol):
     def note(self, text: str) -> None:
         """Write down what was said that is no refusal, if this process is a child."""
 
+    def differs(self, told: Mapping[str, Any]) -> None:
+        """Write down that a request was answered which differs from the recorded one, if this process is a child."""
+
     def told(self) -> tuple[list[Refusal], list[Refusal]]:
         """Return what children wrote since this was last asked: refusals, and those of all that are settled."""
 
@@ -88,6 +91,9 @@ class _EmptyBook:
     def note(self, text: str) -> None:
         """Do nothing: this is the process that opened the session."""
 
+    def differs(self, told: Mapping[str, Any]) -> None:
+        """Do nothing: this is the process that opened the session."""
+
     def told(self) -> tuple[list[Refusal], list[Refusal]]:
         """Return nothing."""
         return [], []
@@ -106,6 +112,8 @@ class Ledger:
     def __init__(self, book: Book = _EMPTY) -> None:
         self._lines: list[Refusal] = []
         self._notes: dict[str, None] = {}
+        self.differing: list[Mapping[str, Any]] = []
+        """What this process answered although the request differs from the recorded one; see `Differing.as_plain`."""
         self._shown: dict[int, str] = {}
         self._acknowledged: set[int] = set()
         self._childrens: set[int] = set()
@@ -135,6 +143,12 @@ class Ledger:
         """
         with self._lock.held:
             self._book.count(what, key, ordinal)
+
+    def differs(self, told: Mapping[str, Any]) -> None:
+        """Note that a request was answered which differs from the recorded one; see `Differing.as_plain`."""
+        with self._lock.held:
+            self.differing.append(told)
+            self._book.differs(told)
 
     def say(self, text: str) -> None:
         """Note something that the person who runs the program should know, and say it at once."""

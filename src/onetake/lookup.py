@@ -21,6 +21,8 @@ class Looked:
     ordinal: int
     found: Found
     entry: Entry | Damaged | None = None
+    reason: str = ""
+    """Why there is none, where that is not told by what the cassette holds for its key."""
 
 
 class Lookup:

@@ -71,6 +71,19 @@ class Misses:
             "wait for every call, task and thread before the session's block ends",
         )
 
+    def unprepared(self, request: Request, error: Exception | None = None) -> InteractionNotFound:
+        """Make the refusal of a request that the suite's own function broke on, or left out too late to let it pass.
+
+        Args:
+            request: The request.
+            error: What the function raised; None where it left the request out.
+        """
+        why = "the suite's own before_record_request leaves this request out, and not by its method and URL alone"
+        if error is not None:
+            why = one_line(f"the suite's own before_record_request broke: {type(error).__name__}: {error}", 400)
+        remedy = "name its host or path in `ignore`, which lets it out" if error is None else "mend the function"
+        return InteractionNotFound(why, line_of(request, self._policy), "", "", remedy)
+
     def web_socket(self, request: Request) -> InteractionNotFound:
         """Make the refusal of a web socket, in every mode: live it would go by unseen, and nothing can replay it."""
         return InteractionNotFound(
@@ -117,7 +130,9 @@ class Misses:
         return refusal
 
     def _reason(self, looked: Looked) -> str:
-        reason = _REASONS.get(looked.found, "")
+        reason = looked.reason or _REASONS.get(looked.found, "")
+        if looked.reason:
+            return reason
         if looked.found is Found.EXHAUSTED:
             recorded = len(self._cassette.ordinals(looked.asked.key))
             reason = f"this request was asked {_times(looked.ordinal + 1)} and recorded {_times(recorded)}"

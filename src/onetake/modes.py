@@ -105,7 +105,7 @@ def resolve(code: Mode | str | None, settings: Mode | None, default: Mode) -> Mo
     if _is_sealed():
         return Mode.NONE
     said = None if code is None else parse_mode(code)
-    sealed = Mode.NONE if under_pytest() or _in_ci() else None
+    sealed = Mode.NONE if under_pytest() or in_ci() else None
     return _flag or _run or said or _environment() or settings or sealed or default
 
 
@@ -119,7 +119,7 @@ def said_by(code: Mode | str | None, settings: Mode | None) -> str:
     Returns:
         `flag`, `program`, `code`, `environment`, `settings`, `CI`; empty for the default.
     """
-    sealed = _in_ci() and not under_pytest()
+    sealed = in_ci() and not under_pytest()
     who = {
         "flag": _flag,
         "program": _run,
@@ -150,5 +150,6 @@ def _environment() -> Mode | None:
     return mode
 
 
-def _in_ci() -> bool:
+def in_ci() -> bool:
+    """Tell whether this is a run of continuous integration, by `CI`."""
     return os.environ.get("CI", "").lower() not in ("", "0", "false")

@@ -34,6 +34,7 @@ class Options:
     ignore: Sequence[str] = ()
     max_age: MaxAge | Mapping[str, Any] | None = None
     refusals: str | None = None
+    match: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str | Path) or not str(self.name):
@@ -89,6 +90,7 @@ def policy_of(
         mode=modes.resolve(options.mode, settings.mode, default),
         root=settings.root,
         repeats=said("repeats", options.repeats, settings.repeats or _repeats_of(outside)),
+        match=said("match", options.match, settings.match),
         contracts=contracts,
         declared=settings.contracts,
         keep=said("keep", options.keep, settings.keep),

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from onetake import active
+from onetake import active, legacy_book
 from onetake.aside import place_of
 from onetake.decide import records
 from onetake.model import Mode
@@ -157,8 +157,9 @@ def _planned(request: Any, file: Path, name: str) -> _Plan:
     item = request._pyfuncitem
     settings = settings_of(item.config, file)
     folder = _folder(file, name, settings)
-    options = Options(**{**said_by(request.node), "name": folder})
-    return _Plan(item, f"{place_of(file, item.config.rootpath)}::{name}", options, settings, folder)
+    test = f"{place_of(file, item.config.rootpath)}::{name}"
+    options = legacy_book.narrowed(Options(**{**said_by(request.node), "name": folder}), settings, test)
+    return _Plan(item, test, options, settings, folder)
 
 
 @contextmanager

@@ -11,14 +11,13 @@ from typing import Any
 
 import pytest
 
-from onetake import pytest_vcr
+from onetake import legacy_book, pytest_vcr, pytest_vcr_places
 from onetake.errors import OnetakeError, UsageError
 from onetake.model import Mode
 from onetake.options import Options, without_secrets
 from onetake.pytest_reports import RunningTest, is_worker
 from onetake.settings import Settings, load_settings
 from onetake.settings_values import nearest
-from onetake.stores.naming import folder_name
 
 ARGUMENTS = tuple(field for field in Options.__dataclass_fields__ if field != "name")
 """What the marker takes by keyword, besides the name."""
@@ -49,7 +48,12 @@ def open_session(item: pytest.Item) -> RunningTest:
     with failing():
         options, owned = options_of(item)
         settings = settings_of(item.config, item.path)
-        run = SessionRun(options, settings, Mode.NONE, _id_of(item), node=node_of(item), owned=owned)
+        options = legacy_book.narrowed(options, settings, _id_of(item))
+        preparing = pytest_vcr.preparing_of(item)
+        with pytest_vcr.mode_of(item):
+            run = SessionRun(
+                options, settings, Mode.NONE, _id_of(item), node=node_of(item), owned=owned, preparing=preparing
+            )
         scope = run.open(ambient=True)
     test = RunningTest(run.test, run, scope, alone=not is_worker(item.config))
     item.stash[running] = test
@@ -103,7 +107,7 @@ def settings_of(config: pytest.Config, file: Path) -> Settings:
     known = config.stash.setdefault(_settings_of, {})
     folder = file.parent
     if folder not in known:
-        known[folder] = load_settings(file)
+        known[folder] = pytest_vcr_places.settings_for(config, load_settings(file))
     return known[folder]
 
 
@@ -148,9 +152,10 @@ def own_folder(item: pytest.Item) -> Path:
     from onetake.scrub import Scrubber
 
     names = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
-    own = without_secrets(".".join([*names, item.name]), Scrubber(settings_of(item.config, item.path).scrub))
-    folder = pytest_vcr.folder_of(item) or item.path.parent / "cassettes" / item.path.stem
-    return folder / folder_name(own)
+    default = item.path.parent / "cassettes" / item.path.stem, ".".join([*names, item.name])
+    folder, name = pytest_vcr.place_of(item) or default
+    own = without_secrets(name, Scrubber(settings_of(item.config, item.path).scrub))
+    return folder / pytest_vcr_places.folder_name_in(folder, own)
 
 
 def _asks_for_ours(item: pytest.Item) -> bool:

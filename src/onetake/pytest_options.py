@@ -42,6 +42,24 @@ def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> N
         default=None,
         help="write what the run did, as JSON, to this file",
     )
+    _add(
+        parser,
+        "--onetake-vcr",
+        dest="onetake_vcr",
+        action="store_true",
+        default=False,
+        help="serve the vcr marker and the fixtures of pytest-recording, also where that is active",
+    )
+    _add(
+        parser,
+        "--onetake-vcr-entries",
+        dest="onetake_vcr_entries",
+        metavar="DIR",
+        default=None,
+        help="as --onetake-vcr, with cassettes, settings and all that is written under DIR (for onetake migrate)",
+    )
+    if not pytest_vcr.recording_comes(manager):
+        _add_recordings(parser)
     if not pytest_vcr.option_comes(manager):
         _add(
             parser,
@@ -50,6 +68,16 @@ def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> N
             default=None,
             help="none (replay only, the default), once, new_episodes, all (ask everything again), off (no cassettes)",
         )
+
+
+def _add_recordings(parser: pytest.Parser) -> None:
+    """Add the options of pytest-recording, for command lines and `addopts` that go on saying them."""
+    for name, what in {
+        "--block-network": "let no test without a recording cassette reach the network",
+        "--disable-recording": "give no test that is marked vcr a cassette",
+    }.items():
+        _add(parser, name, action="store_true", default=False, help=what)
+    _add(parser, "--allowed-hosts", default=None, help="hosts that --block-network lets through: regexes, by commas")
 
 
 def _add(parser: pytest.Parser, name: str, **what: Any) -> None:

@@ -12,6 +12,7 @@ import pytest
 from onetake import (
     modes,
     pytest_fixtures,
+    pytest_legacy,
     pytest_making,
     pytest_options,
     pytest_scopes,
@@ -44,6 +45,11 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     pytest_options.add_options(parser, pluginmanager)
 
 
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Declare the hook by which suites configure vcrpy."""
+    pytest_vcr.add_hook(pluginmanager)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker and take the mode from the command line."""
     config.addinivalue_line(
@@ -51,6 +57,15 @@ def pytest_configure(config: pytest.Config) -> None:
         f"cassette(name=None, *, {', '.join(ARGUMENTS)}): record and replay this test's model calls",
     )
     pytest_vcr.configure(config)
+    if pytest_vcr.acts(config):
+        from onetake import pytest_vcr_fixtures
+
+        # Later than pytest-recording, whose fixtures of these names are not set up then.
+        config.pluginmanager.register(pytest_vcr_fixtures, "onetake-vcr-fixtures")
+    if pytest_vcr.asked(config):
+        from onetake import pytest_vcr_calls
+
+        pytest_vcr_calls.take_over(config)
     pytest_making.watch(config)
     word = config.getoption("--record-mode", None)
     # A word that is not ours is one of the other plugin's own modes, which say nothing of our cassettes.
@@ -59,7 +74,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(lambda: _put_back(before))
     pytest_scopes.watch(config)
     pytest_usage.watch(config)  # after the one above, so that at the end it is whole
-    pytest_summary.results_of(config)
+    results = pytest_summary.results_of(config)
+    pytest_legacy.watch(config, results.outcomes, lambda: results.crashed)
     if (path := config.getoption("onetake_report", None)) and not is_worker(config):
         from onetake import pytest_report_file
 
@@ -154,7 +170,8 @@ def pytest_runtest_makereport(
             end_at_callers_line(error)
     report = yield
     pytest_fixtures.tell(item.config, report)
-    pytest_vcr.note(report, item)
+    if report.when == "teardown":
+        pytest_vcr.note(report, item, legacy=test is not None and test.run.goes_by_url)
     if test is not None:
         if report.when == "teardown":
             pytest_making.note(report, test.run, passed=test.passed)

@@ -101,6 +101,8 @@ def _test(outcome: dict[str, Any]) -> dict[str, Any]:
         **{name: outcome[name] for name in _LISTS},
         "asks_anew": str(Anew(**outcome["anew"])) if outcome["anew"] else "",
         "live": outcome["live"],
+        "legacy": bool(outcome["legacy"]),
+        "differing": outcome["legacy"].get("differing", []),
     }
 
 

@@ -28,7 +28,7 @@ OUTCOME = "onetake"
 """The attribute of a test's last report that holds its outcome: it goes with the report from a worker to its master."""
 
 _KEEPABLE = ("violation", "length", "refusal", "cut")
-_TOLD_OTHERWISE = ("answer refused", "answered from a run that failed")
+_TOLD_OTHERWISE = ("answer refused", "answered from a run that failed", "legacy: ")
 _MOST_NOTES = 3
 _LONGEST_NOTE = 200
 untold = pytest.StashKey[list["RunningTest"]]()
@@ -169,6 +169,7 @@ def outcome_of(run: SessionRun, name: str, result: str, *, passed: bool) -> dict
         "anew": asdict(anew) if passed and (anew := run.account.anew()) else {},
         "live": prices.spent([*session.recorded, *(entry for entry, _ in refused)]),
         "usage": run.account.used.as_plain(),
+        "legacy": run.account.legacy,
     }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from onetake import modes, prices, pytest_usage, pytest_vcr
+from onetake import modes, prices, pytest_legacy, pytest_usage, pytest_vcr
 from onetake.model import Mode
 from onetake.printable import counted
 from onetake.pytest_fixtures import FIXTURES
@@ -103,7 +103,7 @@ class Results:
         verbosity = config.get_verbosity()
         details = _on_a_screen(list(self._details(config)), everything=verbosity > 0)
         counts = self.counts(config)
-        failing = [*self.failing, *pytest_usage.usage_report(config).failing]
+        failing = [*self.failing, *pytest_legacy.failing(config), *pytest_usage.usage_report(config).failing]
         if not self.outcomes and not details and not failing:
             return
         told = bool(details or failing)
@@ -159,6 +159,7 @@ class Results:
         for outcome in self.outcomes.values():
             yield from (f"{outcome['test']}: {remark}" for remark in outcome["remarks"])
         yield from self._asked_anew()
+        yield from pytest_legacy.lines(config)
         for name, texts in self._sections.items():
             yield from (f"{name}: {text}" for text in texts)
         yield from self._strays()

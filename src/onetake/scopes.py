@@ -123,7 +123,7 @@ def use_cassette(
     return CassetteScope(options)
 
 
-def _start() -> Path:
+def start() -> Path:
     """Return where the search for settings starts: the test's file, the program's main file, or the current folder."""
     told = told_start()
     if told is not None:
@@ -133,7 +133,7 @@ def _start() -> Path:
 
 
 def _opened(options: Options) -> tuple[SessionRun, active.Scope]:
-    run = SessionRun(options, load_settings(_start()), Mode.ONCE)
+    run = SessionRun(options, load_settings(start()), Mode.ONCE)
     return run, run.open()
 
 

@@ -22,6 +22,7 @@ from onetake.missed import MissBook
 from onetake.model import Entry, Mode
 from onetake.options import Options, cassette_folder, policy_of, said
 from onetake.pins import Pins
+from onetake.preparing import Preparing
 from onetake.printable import block
 from onetake.session import Session
 from onetake.settings import Settings
@@ -45,6 +46,7 @@ class SessionRun:
         unrecorded: Why this process records nothing although its session does.
         inherited: In a process that was started under an open session, that session's seed, where its refusals go, and
             which place its entries wait in.
+        preparing: What the suite does to requests and answers of its own.
     """
 
     def __init__(
@@ -58,8 +60,12 @@ class SessionRun:
         owned: bool = False,
         unrecorded: str = "",
         inherited: tuple[str, Path, str] | None = None,
+        preparing: Preparing | None = None,
     ) -> None:
         policy = policy_of(options, settings, default, test, node, unrecorded)
+        if preparing is not None:
+            traffic = policy.traffic.letting(preparing.passes, preparing.connects)
+            policy = replace(policy, preparing=preparing, traffic=traffic)
         self._policy = policy
         self._credentials = settings.credentials
         self._pins = Pins(settings.root, settings.pinned)
@@ -209,6 +215,11 @@ class SessionRun:
         if error is None:
             raise self._engine.in_callers_form(left[0])
         note_refusals(error, left)
+
+    @property
+    def goes_by_url(self) -> bool:
+        """Whether imported entries are replayed by vcrpy's rule."""
+        return self._engine.legacy.is_on
 
     @property
     def contracts(self) -> tuple[Contract, ...]:

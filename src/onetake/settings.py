@@ -94,7 +94,11 @@ class Settings:
     on_reject: str = "raise"
     refusals: str = "fail"
     match: str = "whole"
-    """What of a request is compared; `whole` is all that this version has."""
+    """What of a request is compared: `whole`, or `legacy` for imported entries, by method and URL."""
+    legacy_differing: int | None = None
+    """How many answers may go to requests that differ from the recorded ones; None where nobody has counted."""
+    legacy_loose: int | None = None
+    """How many loose entries there may be; None where nobody has counted."""
     hosts: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     quiet: tuple[str, ...] = ()
@@ -234,8 +238,9 @@ _READERS: dict[str, values.Reader] = {
     "keep": values.kept,
     "on_reject": values.one_of(_words("raise", "pass")),
     "refusals": values.one_of(_words("fail", "report")),
-    "match": values.later("onetake import", now=("whole",)),
-    "legacy_differing": values.later("onetake import"),
+    "match": values.one_of(_words("whole", "legacy")),
+    "legacy_differing": values.whole(0),
+    "legacy_loose": values.whole(0),
     "hosts": values.texts,
     "ignore": values.texts,
     "quiet": values.texts,

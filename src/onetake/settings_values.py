@@ -17,6 +17,9 @@ _T = TypeVar("_T")
 KEPT = ("violation", "length", "refusal", "cut", "status:429", "status:4xx")
 """The kinds of bad answers that `keep` takes; any status, or hundred of them, may follow `status:`."""
 
+EVERY_KIND = (*KEPT[:4], "status:3xx", "status:4xx", "status:5xx")
+"""All of them."""
+
 TYPE = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)")
 """A contract's schema that is a type and no file: `module:Type`."""
 
@@ -135,14 +138,11 @@ def selector(value: object, where: str) -> str:
     return word
 
 
-def later(command: str, now: tuple[str, ...] = ()) -> Reader:
-    """Make a reader of a setting whose name is reserved: its values come with *command*, all but those of *now*."""
-    what = f"all but {_either(map(repr, now))} " if now else ""
+def later(command: str) -> Reader:
+    """Make a reader of a setting whose name is reserved: it comes with *command*."""
 
-    def read(value: object, where: str) -> object:
-        if value in now:
-            return value
-        raise UsageError(f"{where}: {what}comes with `{command}`; this version does not have it yet")
+    def read(_: object, where: str) -> object:
+        raise UsageError(f"{where}: comes with `{command}`; this version does not have it yet")
 
     return read
 

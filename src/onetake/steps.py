@@ -15,6 +15,7 @@ from onetake.decide import Action
 from onetake.gate import Judgement
 from onetake.key import Keyer
 from onetake.model import Entry, Mode, Repeats, Request, Response
+from onetake.preparing import Preparing
 from onetake.scrub import Scrubber, Scrubbing
 from onetake.settings import ContractSettings, MaxAge
 from onetake.traffic import Traffic
@@ -27,6 +28,8 @@ class Policy:
     mode: Mode
     root: Path
     repeats: Repeats = Repeats.SEQUENCE
+    match: str = "whole"
+    """What of a request is compared: `whole`, or `legacy` for imported entries, by method and URL."""
     contracts: tuple[Contract, ...] = ()
     declared: Mapping[str, ContractSettings] = field(default_factory=dict)
     """The contracts that the settings declare, for decorated functions that name theirs."""
@@ -48,6 +51,8 @@ class Policy:
     """What stands before the name of a table in the project's settings, for the remedies."""
     unrecorded: str = ""
     """Why this process records nothing although its session does: `cannot judge the contract T`; else empty."""
+    preparing: Preparing = field(default_factory=Preparing)
+    """What the suite does to requests and answers; child processes know nothing of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from enum import StrEnum
 from functools import lru_cache
+from typing import Self
 from urllib.parse import urlsplit
 
 from onetake import dialects, loopback
@@ -159,6 +161,8 @@ class Traffic:
         self._exact = _compile("ignore", [pattern for pattern in (*ignore, *quiet) if _is_exact(pattern)])
         said = ((Route.IGNORED, ignore), (Route.INTERACTION, hosts), (Route.QUIET, quiet))
         self._alone = [*((route, *_hosts_alone(patterns)) for route, patterns in said), (Route.QUIET, *_BUILT_IN_ALONE)]
+        self._passes: Callable[[str, str], bool] | None = None
+        self._connects: Callable[[str], bool] | None = None
         self._known = lru_cache(maxsize=1024)(self._verdict)
         self._known_alone = lru_cache(maxsize=1024)(self._connection)
 
@@ -173,6 +177,19 @@ class Traffic:
             The route; a URL that cannot be read is an interaction, so that nothing slips out through it.
         """
         return self._known(method, url)
+
+    def letting(self, passes: Callable[[str, str], bool] | None, connects: Callable[[str], bool] | None) -> Self:
+        """Return the same with what a suite's own functions let pass besides, which are asked before everything else.
+
+        Args:
+            passes: Given a method and a URL, tells whether such a request is ignored.
+            connects: Given a host, tells whether a connection to it is; its requests may be interactions all the same.
+        """
+        other = copy(self)
+        other._passes, other._connects = passes, connects
+        other._known = lru_cache(maxsize=1024)(other._verdict)
+        other._known_alone = lru_cache(maxsize=1024)(other._connection)
+        return other
 
     def names(self, url: str) -> bool:
         """Tell whether `hosts` names a URL."""
@@ -192,6 +209,8 @@ class Traffic:
         return self._known_alone(host, port)
 
     def _connection(self, host: str, port: int | None) -> Route | None:
+        if self._connects is not None and self._connects(host):
+            return Route.IGNORED
         host = f"[{host}]" if ":" in host else host
         for route, with_port, without in self._alone:
             pattern = without if port is None and route is not Route.INTERACTION else with_port
@@ -226,6 +245,8 @@ class Traffic:
         if place is None:
             return Route.INTERACTION
         host, target = place
+        if self._passes is not None and self._passes(method, url):
+            return Route.IGNORED
         if self._ignore.fullmatch(target):
             return Route.IGNORED
         if self._hosts.fullmatch(target):

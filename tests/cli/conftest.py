@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -123,6 +124,8 @@ def samples(store, make_entry, batch, run):
     run("batch", "run", "in.jsonl", "-c", "job.toml", "-o", "rows.jsonl", "--progress", "none")
     shutil.copytree("cassettes/a", "folder")
     run("store", "pack", "folder", "file.db")
+    Path("test_sample.py").write_text("def test_sample(): pass\n", encoding="utf-8")
+    Path("old.yaml").write_text("interactions: []\n", encoding="utf-8")
     ran = ["in.jsonl", "-c", "job.toml"]
     return {
         "batch plan": ["batch", "plan", *ran],
@@ -134,6 +137,8 @@ def samples(store, make_entry, batch, run):
         "batch failures": ["batch", "failures"],
         "batch retry": ["batch", "retry", "--class", "invalid", "--max-failures", "1"],
         "batch explain": ["batch", "explain", "1"],
+        "migrate": ["migrate", "--check", "--", "-p", "no:xdist", "test_sample.py"],
+        "import vcr": ["import", "vcr", "old.yaml"],
         "store stats": ["store", "stats", "folder"],
         "store fsck": ["store", "fsck", "folder"],
         "store prune": ["store", "prune", "calls.db"],
@@ -147,6 +152,7 @@ def samples(store, make_entry, batch, run):
         "diff": ["diff", str(first), str(second)],
         "status": ["status"],
         "check": ["check"],
+        "doctor": ["doctor"],
         "adopt": ["adopt"],
         "pin": ["pin", str(first)],
         "prune": ["prune"],

@@ -280,3 +280,22 @@ def test_an_adopted_answer_says_at_the_head_where_it_comes_from(run, store, make
     told = "adopted   from the entry with the key abababababababab, 2026-03-01T10:00:00Z: body$.store: added false"
     assert told in lines
     assert lines.index(told) < next(number for number, line in enumerate(lines) if line.startswith("said"))
+
+
+def test_an_imported_entry_says_from_where(run, store, make_entry):
+    came = {"imported_from": {"path": "cassettes/a.yaml", "position": 3, "notes": ["its label is left out"]}}
+    own, whole, loose, odd = store(
+        make_entry("one"),
+        make_entry("two", provenance=came),
+        make_entry("three", provenance=came, extra={"loose": True}),
+        make_entry("four", provenance={"imported_from": {"path": "a", "position": 0, "notes": 7}}),
+    )
+    assert "imported" not in run("show", str(own))[1]
+    lines = run("show", str(whole))[1].splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("imported"))
+    assert [" ".join(line.split()) for line in lines[at : at + 2]] == [
+        "imported from cassettes/a.yaml, interaction 3",
+        "its label is left out",
+    ]
+    assert "interaction 3, without the request's body (loose)" in run("show", str(loose))[1]
+    assert "from a, interaction 0\n" in run("show", str(odd))[1]

@@ -26,8 +26,9 @@ _REFUSALS = frozenset(kind.__name__ for kind in (InteractionNotFound, Unreadable
 _MOST_LINES = 40
 _MODULES = {
     **{name: name for name in ("init", "run", "demo", "show", "diff", "contract", "batch", "store")},
-    **{name: name for name in ("status", "check", "adopt", "vouch", "pin", "rekey", "prune")},
+    **{name: name for name in ("status", "check", "adopt", "vouch", "pin", "rekey", "prune", "doctor", "migrate")},
     "list": "list_",
+    "import": "import_",
 }
 """The module of each command, which holds it under its own name; loaded when it is called: all take longer than one."""
 

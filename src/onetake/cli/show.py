@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from onetake import imported
 from onetake.cli import output
 from onetake.cli.entries import find_entries, load
 from onetake.cli.readable import entry_data, finishes, pretty, request_text, response_text, said
@@ -65,6 +66,7 @@ def _origin(entry: Entry) -> Iterator[tuple[str, str]]:
     yield "vouched", _noted(origin.get("vouched"))
     yield "pinned", _noted(origin.get("pinned"))
     yield "adopted", _adopted(origin.get("adopted"))
+    yield "imported", _imported(entry)
     yield (
         "with",
         _joined(*(("", origin.get(name)) for name in ("recorder", "client", "sdk")), ("Python ", origin.get("python"))),
@@ -99,6 +101,17 @@ def _adopted(said: Any) -> str:
     noted = _noted(said)
     old = str(said.get("from", ""))[:16] if isinstance(said, Mapping) else ""
     return f"from the entry with the key {old}, {noted}" if old else noted
+
+
+def _imported(entry: Entry) -> str:
+    """Return where an imported entry comes from, and what was noted then."""
+    came = imported.origin(entry)
+    if came is None:
+        return ""
+    loose = ", without the request's body (loose)" if imported.is_loose(entry) else ""
+    notes = entry.provenance["imported_from"].get("notes")
+    noted = map(str, notes if isinstance(notes, list) else ())
+    return "\n".join([f"from {came.file}, interaction {came.position}{loose}", *noted])
 
 
 def _joined(*facts: tuple[str, Any]) -> str:

@@ -21,6 +21,7 @@ from onetake.upkeep.contract_checks import ContractChecks
 from onetake.upkeep.findings import Code, Finding, finding
 from onetake.upkeep.holding import Held, Holding, digests_in, holding_of
 from onetake.upkeep.limits import SECONDS, at_most, cannot_be_checked, limiting
+from onetake.upkeep.loose_checks import LooseCount, check_loose
 from onetake.upkeep.neighbours import Neighbours, roots_below
 from onetake.upkeep.orphans import Usage
 from onetake.upkeep.outdated_keys import OutdatedKeys
@@ -103,6 +104,7 @@ class Examination:
         self._outdated = OutdatedKeys(self._keyers)
         self._contracts = ContractChecks(self._schemas)
         self._served = Served()
+        self._loose = LooseCount(start)
         self.cassettes = self.entries = 0
         self.usage: dict[Path, Usage] = {}
         """What is known of the use of the entries that were seen, by the folder of their settings."""
@@ -128,7 +130,8 @@ class Examination:
             for seen in found:
                 self._take_in(seen)
                 yield seen
-        last = [*self._served.check(), *self._contracts.loose(iter(self._projects))]
+        projects = list(self._projects)
+        last = [*self._served.check(), *self._loose.check(iter(projects)), *self._contracts.loose(iter(projects))]
         yield SeenFolder(self._start, findings=last)
 
     def _take_in(self, seen: SeenFolder) -> None:
@@ -140,7 +143,9 @@ class Examination:
         self._served.join(seen.served)
         for digest, schema in seen.schemas.items():
             self._contracts.stored.setdefault(digest, schema)
-        usage = self._usage(self._projects.of(seen.folder.absolute()))
+        project = self._projects.of(seen.folder.absolute())
+        self._loose.add((one for file in seen.files for one in file.findings), project)
+        usage = self._usage(project)
         if seen.is_untold:
             usage.leave_untold(seen.folder)
 
@@ -224,6 +229,7 @@ class Examination:
         yield from secrets.in_entry(held, entry, project.scrubber(headers), verified=not (keyed or answered))
         yield from entry_checks.check_verdict(held, entry)
         yield from entry_checks.check_adopted(held, entry, project.scrubber(()))
+        yield from check_loose(held, entry)
         yield from check_age(held, entry, project.settings.probe_after)
         if by_today:
             yield from self._contracts.check(held, entry, project, holding, by_today)

@@ -37,6 +37,7 @@ class Code(StrEnum):
     MISSING_ANSWER = "missing-answer"
     KEPT = "kept"
     ADOPTED = "adopted"
+    LOOSE = "loose"
     ORPHAN = "orphan"
     PROBE_FIRST = "probe-first"
     OUTDATED_KEY = "outdated-key"
@@ -63,13 +64,15 @@ SEVERITY: Mapping[Code, Severity] = {
     Code.MISSING_ANSWER: Severity.WARNING,
     Code.KEPT: Severity.INFO,
     Code.ADOPTED: Severity.INFO,
+    Code.LOOSE: Severity.INFO,
     Code.ORPHAN: Severity.INFO,
     Code.PROBE_FIRST: Severity.INFO,
     Code.FROZEN_SCHEMA: Severity.INFO,
     Code.NOT_IMPORTED: Severity.INFO,
     Code.UNUSED_SIDECAR: Severity.INFO,
 }
-"""Every code's severity; `differing-answers` is `info` where the settings do not say that one answer is meant."""
+"""Every code's severity; `differing-answers` is `info` where the settings do not say that one answer is meant, and
+`loose` is more than that where there are more, or fewer, than the settings say."""
 
 
 @dataclass(frozen=True, slots=True)

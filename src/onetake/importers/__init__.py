@@ -1,0 +1,1 @@
+"""Bring over what other recorders wrote: reading is apart from judging, and judging from writing."""

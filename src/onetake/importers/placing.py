@@ -1,0 +1,103 @@
+"""Where the entries of a file go, and what settings count there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from onetake.contract import as_contracts
+from onetake.importers.judging import Rules
+from onetake.importers.reading import stem_of
+from onetake.key import Keyer
+from onetake.scrub import Scrubber
+from onetake.settings import Settings, load_settings
+from onetake.settings_files import nearest_file
+from onetake.stores.naming import folder_name
+from onetake.traffic import Traffic
+
+_ENDINGS = (".yaml", ".yml", ".yaml.gz", ".yml.gz", ".json", ".json.gz")
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the user asks for; plain, so that it goes from one process to another."""
+
+    to: Path | None = None
+    """The folder that cassettes are put under; None puts each beside its file."""
+    keep: tuple[str, ...] = ()
+    keep_bodyless: bool = False
+    contracts: tuple[str, ...] = ()
+    """Names of contracts that the settings declare."""
+    blame: bool = False
+    """Whether git is asked which commit a file is of."""
+    writes: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One file to import."""
+
+    path: Path
+    target: Path
+    """The folder of its cassette."""
+    base: Path
+    """What the user named: the file itself, or a folder above it."""
+
+
+def target_of(path: Path, base: Path, to: Path | None) -> Path:
+    """Return the folder of a file's cassette: named as the file without its ending, as a test's own folder is.
+
+    Args:
+        path: The file.
+        base: What the user named: the file itself, or a folder above it.
+        to: As in `Choices`.
+    """
+    folder = path.parent
+    if to is not None:
+        folder = to / folder.relative_to(base) if base.is_dir() else to
+    stem = stem_of(path)
+    first = next((each for end in _ENDINGS if (each := path.with_name(stem + end)) == path or each.exists()), path)
+    # Of two formats of one name the first has the name of the test; the other would come into its midst.
+    return folder / folder_name(stem if first == path else path.name)
+
+
+def rules_of(target: Path, choices: Choices) -> Rules:
+    """Return what counts for the cassette in a folder.
+
+    Raises:
+        UsageError: The settings there are wrong, or declare no contract of such a name.
+    """
+    found = nearest_file(target.absolute())
+    return _rules(found.path if found else None, Path.cwd(), choices)
+
+
+@lru_cache(16)
+def _rules(file: Path | None, here: Path, choices: Choices) -> Rules:
+    settings = load_settings(file) if file else Settings(root=here)
+    contracts = as_contracts(
+        list(choices.contracts), root=settings.root, declared=settings.contracts, prefix=settings.prefix
+    )
+    return Rules(
+        root=settings.root,
+        keyer=Keyer(settings.key),
+        scrubber=Scrubber(settings.scrub, key_headers=settings.key.headers),
+        traffic=Traffic(hosts=settings.hosts, ignore=settings.ignore, quiet=settings.quiet),
+        contracts=contracts,
+        keep=choices.keep or settings.keep,
+        keep_bodyless=choices.keep_bodyless,
+    )
+
+
+def named_in(file: File, root: Path) -> str:
+    """Return a file's name as the provenance has it: its path from the project's folder.
+
+    Args:
+        file: The file.
+        root: The project's folder. Of a file outside it, the name begins with what the user named: where that lies is
+            of this machine, and no part of an entry.
+    """
+    full, base = file.path.resolve(), root.resolve()
+    if not full.is_relative_to(base):
+        base = file.base.resolve().parent
+    return full.relative_to(base).as_posix() if full.is_relative_to(base) else full.name

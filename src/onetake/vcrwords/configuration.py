@@ -1,0 +1,248 @@
+"""What a suite's vcrpy configuration means here: each key honoured, not needed, or refused with its equal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from onetake.errors import UsageError
+from onetake.model import Request, Response
+from onetake.preparing import Preparing
+from onetake.vcrwords import filters, matching
+from onetake.vcrwords.requests import VcrRequest, as_vcr, from_vcr, response_as_vcr, response_from_vcr
+
+HONOURED = frozenset(
+    {
+        "additional_matchers",
+        "allow_playback_repeats",
+        "allowed_hosts",
+        "before_record",
+        "before_record_request",
+        "before_record_response",
+        "cassette_library_dir",
+        "filter_headers",
+        "filter_nested_post_data_parameters",
+        "filter_post_data_parameters",
+        "filter_query_parameters",
+        "filter_sensitive_data",
+        "ignore_hosts",
+        "ignore_localhost",
+        "match_on",
+        "path_transformer",
+        "record_mode",
+    }
+)
+"""Keys that do here what they do there."""
+NOT_NEEDED = {
+    "decode_compressed_response": "answers are stored decoded",
+    "drop_unused_requests": "`onetake prune` takes out what no test asks for",
+    "func_path_generator": "a test's cassette has a name",
+    "inject_cassette": "a test's cassette is a fixture",
+    "persister": "entries are files of onetake's own",
+    "record_on_exception": "a test that fails keeps nothing",
+    "serializer": "entries have a format of their own, and `onetake import vcr` reads the files",
+}
+"""Keys that have nothing to do here, and why."""
+REFUSED = {
+    "after_load_interaction": "replay gives the stored bytes: change them as they are kept, by before_record_response",
+    "before_save_interaction": "change requests by before_record_request and answers by before_record_response;"
+    " secrets by `patterns` in the settings' `scrub`",
+    "custom_patches": "patch by pytest's `monkeypatch`, or decorate the call with `onetake.recorded`",
+    "skip_patchers": "let the traffic of such a client pass by `ignore`",
+}
+"""Keys that have no equal of their own, and what there is instead."""
+_MATCHED = "whole requests are compared; the ways to leave out what changes are `ignore`, `ids` and `replace` in `key`"
+
+
+class Registry:
+    """Stands for vcrpy's `VCR` where a suite registers what is its own: pass it to `pytest_recording_configure`.
+
+    Every key of the configuration may be set as its attribute; what a test's own configuration says goes before it.
+    """
+
+    match_on: Iterable[str] = matching.DEFAULT
+    record_mode: Any = None
+    serializer: Any = "yaml"
+    before_record_request: Any = None
+    before_record_response: Any = None
+    cassette_library_dir: Any = None
+    filter_headers: Iterable[Any] = ()
+    filter_query_parameters: Iterable[Any] = ()
+    filter_post_data_parameters: Iterable[Any] = ()
+    ignore_hosts: Iterable[Any] = ()
+    ignore_localhost = False
+    path_transformer: Any = None
+
+    def __init__(self) -> None:
+        self.matchers: dict[str, matching.Matcher] = {}
+        self.serializers: dict[str, Any] = {}
+
+    def register_matcher(self, name: str, matcher: matching.Matcher) -> None:
+        """Have `match_on` know a matcher by a name."""
+        self.matchers[name] = matcher
+
+    def register_serializer(self, name: str, serializer: Any) -> None:
+        """Take a serializer, which nothing here needs."""
+        self.serializers[name] = serializer
+
+    def register_persister(self, persister: Any) -> None:
+        """Take a persister, which nothing here needs."""
+        self.persister = persister
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """The keys that were set."""
+        return {name: value for name, value in vars(self).items() if name not in ("matchers", "serializers")}
+
+
+def refuse_unequalled(said: Mapping[str, Any]) -> None:
+    """Refuse keys that have no equal here.
+
+    Raises:
+        UsageError: There is one; it says what there is instead.
+    """
+    for key, instead in REFUSED.items():
+        if said.get(key):
+            raise UsageError(f"vcrpy's {key} has no equal here: {instead}")
+
+
+class Configuration:
+    """One test's configuration, merged.
+
+    Args:
+        said: Key to value.
+        matchers: The project's own, by name.
+
+    Raises:
+        UsageError: A key has no equal here, or its value is none that vcrpy takes; it says what there is instead.
+    """
+
+    def __init__(self, said: Mapping[str, Any], matchers: Mapping[str, matching.Matcher]) -> None:
+        self.said = dict(said)
+        self.own = dict(matchers)
+        """The project's own matchers, by name."""
+        refuse_unequalled(said)
+        if unknown := [name for name in self.match_on if not matching.is_known(name, matchers)]:
+            raise UsageError(f"match_on: no matcher {unknown[0]!r} is registered")
+        self.preparing = self._preparing()
+        """What its functions and filters do."""
+
+    @property
+    def match_on(self) -> tuple[str, ...]:
+        """The names of the matchers."""
+        names = self.said.get("match_on") or matching.DEFAULT
+        return (*names, *self.said.get("additional_matchers", ()))
+
+    def notes(self, *, legacy: bool) -> list[str]:
+        """Return what of it does not act, each with its equal.
+
+        Args:
+            legacy: True where imported entries go by vcrpy's rule.
+        """
+        known = HONOURED | set(NOT_NEEDED) | set(REFUSED) | {"path", "name"}
+        notes = [f"{key}: vcrpy has no such key" for key in sorted(set(self.said) - known)]
+        if not legacy and self._is_looser:
+            notes.append(f"match_on ({', '.join(self.match_on)}): {_MATCHED}")
+        return notes
+
+    @property
+    def _is_looser(self) -> bool:
+        names = set(self.match_on)
+        has_all = set(matching.DEFAULT) <= names or {"method", "uri"} <= names or {"method", "url"} <= names
+        return bool(set(self.own) & names) or not has_all
+
+    def _preparing(self) -> Preparing:
+        steps = list(self._filters())
+        answers = _functions(self.said.get("before_record_response"))
+        is_default = set(self.match_on) == set(matching.DEFAULT) and not set(self.own) & set(self.match_on)
+        allowed = self.said.get("allowed_hosts")
+        leaves_out = any(self.said.get(key) for key in _LEAVING_OUT)
+        return Preparing(
+            request=_prepares(steps) if steps else None,
+            response=functions_prepare(answers) if answers else None,
+            matches=None if is_default else _matches(matching.compare_all(self.match_on, self.own)),
+            passes=_passes(steps) if leaves_out else None,
+            connects=_allows(allowed) if allowed else None,
+        )
+
+    def _filters(self) -> Iterable[filters.Filter]:
+        """Yield what changes a request, in vcrpy's order."""
+        said = self.said
+        if said.get("filter_headers"):
+            yield filters.headers(said["filter_headers"])
+        if said.get("filter_query_parameters"):
+            yield filters.query(said["filter_query_parameters"])
+        if said.get("filter_post_data_parameters"):
+            nested = bool(said.get("filter_nested_post_data_parameters"))
+            yield filters.post_data(said["filter_post_data_parameters"], nested=nested)
+        if said.get("ignore_hosts") or said.get("ignore_localhost"):
+            yield filters.hosts(said.get("ignore_hosts") or (), local=bool(said.get("ignore_localhost")))
+        yield from _functions(said.get("before_record_request") or said.get("before_record"))
+        if said.get("filter_sensitive_data"):
+            try:
+                yield filters.sensitive(said["filter_sensitive_data"])
+            except TypeError:
+                instead = "give the value, or name it by `patterns` in the settings' `scrub`"
+                raise UsageError(f"filter_sensitive_data by a function has no equal here: {instead}") from None
+
+
+_LEAVING_OUT = ("ignore_hosts", "ignore_localhost", "before_record_request", "before_record")
+
+
+def _functions(said: Any) -> list[Callable[[Any], Any]]:
+    if not said:
+        return []
+    return list(said) if isinstance(said, Iterable) else [said]
+
+
+def _applied(steps: Iterable[filters.Filter], request: Request) -> VcrRequest | None:
+    changed: VcrRequest | None = as_vcr(request)
+    for step in steps:
+        if changed is None:
+            break
+        changed = step(changed)
+    return changed
+
+
+def _prepares(steps: list[filters.Filter]) -> Callable[[Request], Request | None]:
+    def prepare(request: Request) -> Request | None:
+        changed = _applied(steps, request)
+        return None if changed is None else from_vcr(changed, request)
+
+    return prepare
+
+
+def _passes(steps: list[filters.Filter]) -> Callable[[str, str], bool]:
+    def passes(method: str, url: str) -> bool:
+        try:
+            return _applied(steps, Request(method, url)) is None
+        except Exception:  # noqa: BLE001 - it looks at more than there is yet; it is asked again of the whole request
+            return False
+
+    return passes
+
+
+def functions_prepare(functions: list[Callable[[Any], Any]]) -> Callable[[Response], Response | None]:
+    """Return what functions for vcrpy's responses do to one of ours, one after the other."""
+
+    def prepare(response: Response) -> Response | None:
+        changed: Any = response_as_vcr(response)
+        for function in functions:
+            if changed is None:
+                return None
+            changed = function(changed)
+        return None if changed is None else response_from_vcr(changed, response)
+
+    return prepare
+
+
+def _matches(compare: Callable[[VcrRequest, VcrRequest], bool]) -> Callable[[Request, Request], bool]:
+    return lambda asked, stored: compare(as_vcr(asked), as_vcr(stored))
+
+
+def _allows(said: Any) -> Callable[[str], bool]:
+    """Return what tells whether a host is one of those that patterns name from its beginning."""
+    patterns = said.split(",") if isinstance(said, str) else list(said)
+    pattern = re.compile("|".join(f"(?:{one})" for one in patterns))
+    return lambda host: pattern.match(host) is not None

@@ -1,0 +1,98 @@
+"""Cassettes of vcrpy, made by hand: what the importers' tests share."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from onetake.importers.judging import Rules
+from onetake.importers.placing import File, target_of
+from onetake.importers.reading import read
+from onetake.key import Keyer
+from onetake.scrub import Scrubber
+from onetake.traffic import Traffic
+
+CHAT = "https://api.openai.com/v1/chat/completions"
+JSON = {"content-type": ["application/json"]}
+
+
+@pytest.fixture
+def interaction():
+    """Return a function that makes an interaction of a chat call: *asked* by the user, *said* by the model."""
+
+    def make(asked="Hello?", said="Good day.", *, status=200, request=None, response=None):
+        question = {"model": "gpt-5", "messages": [{"role": "user", "content": asked}]}
+        answer = {"choices": [{"message": {"role": "assistant", "content": said}, "finish_reason": "stop"}]}
+        return {
+            "request": {"method": "POST", "uri": CHAT, "headers": JSON, "body": json.dumps(question)} | (request or {}),
+            "response": {
+                "status": {"code": status, "message": "x"},
+                "headers": JSON,
+                "body": {"string": json.dumps(answer)},
+            }
+            | (response or {}),
+        }
+
+    return make
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A folder with settings of its own, which is the current one."""
+    (tmp_path / "onetake.toml").write_bytes(b"")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def cassette(project):
+    """Return a function that writes interactions into a file of vcrpy's, and returns its path."""
+
+    def write(*interactions, name="cassettes/test_a/test_b.yaml"):
+        path = project / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(yaml.safe_dump({"interactions": list(interactions), "version": 1}), encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def read_text(tmp_path):
+    """Return a function that reads a text, or bytes, as a file."""
+
+    def read_one(content, name="a.yaml"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return read(path)
+
+    return read_one
+
+
+@pytest.fixture
+def read_one(read_text):
+    """Return a function that reads the one interaction of a file."""
+
+    def one(item):
+        (found,) = read_text(yaml.safe_dump({"interactions": [item], "version": 1})).interactions
+        return found
+
+    return one
+
+
+@pytest.fixture
+def rules(tmp_path):
+    """What interactions are judged by where the settings say nothing."""
+    return Rules(tmp_path, Keyer(), Scrubber(), Traffic())
+
+
+@pytest.fixture
+def as_file():
+    """Return a function that says where a file's cassette goes: beside it."""
+
+    def make(path, to=None):
+        return File(path, target_of(path, path, to), path)
+
+    return make
