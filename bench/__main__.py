@@ -9,11 +9,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bench import batch_runs, batches, imports, keys, recording, replay, upkeep
+from bench import batch_runs, batches, importing, imports, keys, recording, replay, upkeep
 from bench.table import machine, markdown
 from onetake.settings_start import set_start
 
-PARTS = ("replay", "key", "import", "recording", "upkeep", "batch", "batch-run")
+PARTS = ("replay", "key", "import", "recording", "upkeep", "batch", "batch-run", "import-vcr")
 
 
 def main() -> None:
@@ -41,13 +41,18 @@ def _parts(folder: Path, asked: argparse.Namespace) -> dict[str, Callable[[], li
         "upkeep": lambda: upkeep.measure(folder, count=count, entries=asked.entries),
         "batch": lambda: batches.measure(folder, count=count, entries=asked.entries),
         "batch-run": lambda: batch_runs.measure(folder, count=count, entries=asked.entries),
+        "import-vcr": lambda: importing.measure(folder, entries=asked.entries),
     }
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure onetake beside its peers.")
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], metavar="part", help=f"{', '.join(PARTS)}; all")
-    parser.add_argument("--entries", type=int, help="replay, upkeep: only so many entries; batch, batch-run: records")
+    parser.add_argument(
+        "--entries",
+        type=int,
+        help="replay, upkeep: only so many entries; batch, batch-run: records; import-vcr: cassettes",
+    )
     parser.add_argument("--calls", type=int, default=750, help="calls a figure, at least (750)")
     parser.add_argument("--rounds", type=int, default=15, help="rounds in which the calls are made (15)")
     parser.add_argument("--folder", help="where cassettes are written; the system's temporary folder")

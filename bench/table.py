@@ -14,7 +14,7 @@ NOT_MEASURED = "n/a"
 def markdown(part: str, rows: Sequence[dict[str, Any]]) -> str:
     """Return the tables of one part, each under its heading."""
     tables = {"replay": _replay, "key": _key, "import": _import, "recording": _recording, "upkeep": _upkeep}
-    tables |= {"batch": _batch, "batch-run": _batch_run}
+    tables |= {"batch": _batch, "batch-run": _batch_run, "import-vcr": _import_vcr}
     return tables[part](rows) + "\n"
 
 
@@ -109,6 +109,14 @@ def _batch_run(rows: Sequence[dict[str, Any]]) -> str:
             _table(["records", "scan, s", "publishing, s", "MB after 1,000", "MB at the end"], [took]),
         ]
     )
+
+
+def _import_vcr(rows: Sequence[dict[str, Any]]) -> str:
+    head = ["onetake import vcr", "cassettes", "MB", "s", "s of all processors", "MB of the largest process"]
+    cells = [
+        [row["what"], f"{row['cassettes']:,}", row["mb"], row["seconds"], row["cpu_s"], row["peak_mb"]] for row in rows
+    ]
+    return "### Importing cassettes of vcrpy\n\n" + _table(head, cells)
 
 
 def _upkeep(rows: Sequence[dict[str, Any]]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import compileall
+import gc
 import json
 import logging
 import os
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import sysconfig
 import textwrap
+import urllib.request
 from pathlib import Path
 
 import hypothesis
@@ -21,6 +23,7 @@ from onetake.cassette import Cassette
 from onetake.engine import Engine
 from onetake.ledger import Ledger
 from onetake.model import Mode, Repeats, Request, Response
+from onetake.settings_start import set_start
 from onetake.steps import Flow, Live, Policy
 from onetake.stores.memory import MemoryStore
 from onetake.testing.local_model import available
@@ -64,7 +67,36 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason="one of many alike: only under .ci/run --whole"))
 
 
+def pytest_collection_finish():
+    """Keep what collecting made, ten thousand tests, out of each later round of the garbage collector."""
+    gc.collect()
+    gc.freeze()
+
+
 CHAT_URL = "https://api.openai.com/v1/chat/completions"
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A folder with settings of its own, which is the current one."""
+    (tmp_path / "onetake.toml").write_bytes(b"")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def interaction():
+    """Return a function that makes vcrpy's form of a chat call: *asked* by the user, *said* by the model."""
+
+    def make(asked="Hello?", said="Good day.", *, status=200, request=None, response=None):
+        question = {"model": "gpt-5", "messages": [{"role": "user", "content": asked}]}
+        answer = {"choices": [{"message": {"role": "assistant", "content": said}, "finish_reason": "stop"}]}
+        headers = {"content-type": ["application/json"]}
+        sent = {"method": "POST", "uri": CHAT_URL, "headers": headers, "body": json.dumps(question)}
+        got = {"status": {"code": status, "message": "x"}, "headers": headers, "body": {"string": json.dumps(answer)}}
+        return {"request": sent | (request or {}), "response": got | (response or {})}
+
+    return make
 
 
 @pytest.fixture
@@ -72,6 +104,46 @@ def provider():
     """A scripted provider of this test's own."""
     with Provider() as running:
         yield running
+
+
+class Chats:
+    """A project whose entries were recorded from a provider on loopback.
+
+    Args:
+        root: Its folder, the current one.
+        provider: The provider.
+    """
+
+    def __init__(self, root, provider):
+        self.root, self.provider = root, provider
+
+    def __call__(self, *asked, folder="cassettes/a", model="m-1", contract=None, keep=(), **more):
+        """Record a chat call for each text that is asked; returns the files, in that order."""
+        before = set_start(self.root / "program.py")
+        try:
+            with onetake.use_cassette(folder, mode="new_episodes", contract=contract, keep=keep) as session:
+                for text in asked:
+                    self.ask({"model": model, "messages": [{"role": "user", "content": text}], **more})
+        finally:
+            set_start(before)
+        return [next((self.root / folder).glob(f"*{entry.key[:16]}*.json")) for entry in session.recorded]
+
+    def settings(self, text):
+        """Write the project's settings."""
+        (self.root / "onetake.toml").write_text(text, encoding="utf-8")
+
+    def ask(self, body):
+        """Send a chat call, through whatever session is open here."""
+        url = f"{self.provider.url}/v1/chat/completions"
+        sent = urllib.request.Request(url, json.dumps(body).encode(), {"content-type": "application/json"})
+        with urllib.request.urlopen(sent) as answer:
+            answer.read()
+
+
+@pytest.fixture
+def chats(project, provider):
+    """A project of this test's own: `chats("one", "two")` records two entries."""
+    return Chats(project, provider)
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 import pytest
 
 from onetake import key_specs
-from onetake.imported import Origin, is_loose, origin
+from onetake.imported import ImportedFrom, imported_from, is_loose
 from onetake.model import Entry, Request, Response
 
 
@@ -14,8 +14,8 @@ def entry(**fields):
 @pytest.mark.parametrize(
     ("said", "found"),
     [
-        ({"path": "a.yaml", "position": 3}, Origin("a.yaml", 3)),
-        ({"path": "a.yaml", "position": 3, "notes": ["decoded"]}, Origin("a.yaml", 3)),
+        ({"path": "a.yaml", "position": 3}, ImportedFrom("a.yaml", 3)),
+        ({"path": "a.yaml", "position": 3, "notes": ["decoded"]}, ImportedFrom("a.yaml", 3)),
         ({"path": "a.yaml"}, None),
         ({"path": "a.yaml", "position": True}, None),
         ({"path": None, "position": 3}, None),
@@ -24,11 +24,11 @@ def entry(**fields):
     ],
 )
 def test_where_an_entry_came_from(said, found):
-    assert origin(entry(provenance={"imported_from": said})) == found
+    assert imported_from(entry(provenance={"imported_from": said})) == found
 
 
 def test_what_was_recorded_here_came_from_nowhere():
-    assert origin(entry()) is None
+    assert imported_from(entry()) is None
 
 
 @pytest.mark.parametrize(("extra", "loose"), [({"loose": True}, True), ({"loose": 1}, False), ({}, False)])

@@ -1,4 +1,6 @@
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Event
 
 import pytest
 import vcr
@@ -11,6 +13,7 @@ from onetake.errors import InteractionNotFound, UnreadableEntry
 from onetake.format import dump_entry
 from onetake.key import Keyer
 from onetake.model import Entry, Request, Response
+from onetake.preparing import Preparing
 from onetake.settings import KeyRules, Replace
 from onetake.steps import Live
 from onetake.stores.memory import MemoryStore
@@ -88,7 +91,8 @@ def test_another_method_or_url_is_a_miss_that_says_so(direct, abc):
         ("?b=2&a=1", "?a=1&b=2", True),
         ("?a=1", "?a=1&empty=&bare", True),
         ("?a=x%20y", "?a=x+y", True),
-        ("?a=1&key=s3cr3t", "?a=1&key=other", True),
+        ("?a=1&api_key=s3cr3t", "?a=1&api_key=other", True),
+        ("?a=1&key=alice", "?a=1&key=bob", False),
         ("?a=1", "?a=2", False),
         ("?a=1&a=2", "?a=1", False),
     ],
@@ -241,6 +245,49 @@ def test_what_it_replays_counts_as_used(direct, abc):
     replaying.call("Z")
     (slot,) = replaying.engine.played
     assert slot in replaying.engine.asked
+
+
+def test_a_suites_own_rule_is_asked_of_the_first_that_was_not_played_and_a_miss_is_told_in_its_terms(direct):
+    recording = direct()
+    for number in range(30):
+        recording.call(str(number), f"to {number}")
+    compared = []
+
+    def matches(asked, stored):
+        compared.append((asked, stored))
+        return asked.method == stored.method
+
+    replaying = direct(imported(recording), **LEGACY, preparing=Preparing(matches=matches))
+    assert [replaying.call("any") for _ in range(30)] == [f"to {number}" for number in range(30)]
+    assert len(compared) == 30
+    with pytest.raises(InteractionNotFound) as played:
+        replaying.ask("any")
+    assert played.value.args[0] == (
+        '30 interactions found by the suite\'s match_on were imported, and all have been played (match = "legacy")'
+    )
+    with pytest.raises(InteractionNotFound) as other:
+        replaying.ask(replace(direct.chat("any"), method="PUT"))
+    assert other.value.args[0] == (
+        'no imported interaction is found for this request by the suite\'s match_on (match = "legacy")'
+    )
+
+
+def test_who_asks_at_once_gets_what_the_other_did_not(direct, abc):
+    first_is_at_it, second_is_done = Event(), Event()
+
+    def matches(asked, stored):
+        if b"waits" in asked.body and not first_is_at_it.is_set():
+            first_is_at_it.set()
+            assert second_is_done.wait(20)
+        return True
+
+    replaying = direct(abc, **LEGACY, preparing=Preparing(matches=matches))
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(replaying.call, "waits")
+        assert first_is_at_it.wait(20)
+        assert replaying.call("other") == "to A"
+        second_is_done.set()
+        assert waiting.result(20) == "to B"
 
 
 _METHODS = st.sampled_from(["GET", "POST"])

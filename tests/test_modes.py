@@ -133,3 +133,11 @@ def test_what_was_said_for_a_whole_program_goes_before_its_code_and_a_seal_stays
         assert modes.forced() is Mode.NONE
     outside.setenv("ONETAKE_MODE", "once")
     assert (modes.resolve("all", None, Mode.ONCE), modes.forced(), modes.switch()) == (Mode.ALL, None, "")
+
+
+def test_the_test_that_runs_is_known_without_its_phase(monkeypatch):
+    assert modes.running_test().endswith("::test_the_test_that_runs_is_known_without_its_phase")
+    monkeypatch.setenv("PYTEST_CURRENT_TEST", "test_a.py::test_b[one two] (setup)")
+    assert modes.running_test() == "test_a.py::test_b[one two]"
+    monkeypatch.delenv("PYTEST_CURRENT_TEST")
+    assert modes.running_test() == ""

@@ -7,8 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from onetake.errors import ContractError, InteractionNotFound, NotStored
-from onetake.preparing import Preparing
+from onetake.cassette import Cassette
+from onetake.errors import InteractionNotFound
+from onetake.model import Request, Response
+from onetake.preparing import BrokenFunctionError, Preparing
+from onetake.stores.memory import MemoryStore
 from onetake.traffic import Route, Traffic
 
 
@@ -19,7 +22,7 @@ def test_without_functions_nothing_is_done():
 
 def test_traffic_lets_pass_what_functions_name_before_everything_else():
     traffic = Traffic(hosts=["a.com"])
-    letting = traffic.letting(lambda method, url: url.endswith("/free"), lambda host: host == "db.internal")
+    letting = traffic.letting(lambda method, url: "it" * url.endswith("/free"), lambda host: host == "db.internal")
     assert letting.verdict("GET", "https://a.com/free") is Route.IGNORED
     assert letting.verdict("GET", "https://a.com/paid") is Route.INTERACTION
     assert letting.connection("db.internal", 5432) is Route.IGNORED
@@ -45,6 +48,24 @@ def test_what_a_function_makes_of_a_request_is_keyed_compared_and_kept(direct):
         direct(recording.store, "none").ask(direct.chat("q", stamp=2))
 
 
+def test_what_breaks_is_told_under_its_key_once():
+    def breaks(_):
+        raise ValueError("no stamp")
+
+    def told(_):
+        raise BrokenFunctionError("filter_headers", ValueError("x"))
+
+    request, response = Request("GET", "https://h/"), Response(200)
+    assert Preparing().prepared(request) is request
+    assert Preparing().kept(response) is response
+    with pytest.raises(BrokenFunctionError, match=r"^the suite's own before_record_request broke: ValueError"):
+        Preparing(request=breaks).prepared(request)
+    with pytest.raises(BrokenFunctionError, match=r"^the suite's own before_record_response broke"):
+        Preparing(response=breaks).kept(response)
+    with pytest.raises(BrokenFunctionError, match=r"^the suite's own filter_headers broke: ValueError: x$"):
+        Preparing(request=told).prepared(request)
+
+
 @pytest.mark.parametrize("error", [None, ValueError("no stamp")])
 def test_a_function_that_leaves_out_too_late_or_breaks_is_a_refusal_that_says_so(direct, error):
     def prepare(request):
@@ -59,27 +80,15 @@ def test_a_function_that_leaves_out_too_late_or_breaks_is_a_refusal_that_says_so
     assert asking.ledger.all == (found.value,)
 
 
-def test_what_a_function_makes_of_an_answer_is_kept_and_the_caller_gets_it_as_it_came(direct):
-    recording = direct(preparing=Preparing(response=lambda response: direct.said("kept", status=response.status)))
-    assert recording.call("q", "came") == "came"
-    (entry,) = recording.entries()
-    assert entry.answer.choices[0].text == "kept"
-    assert direct(recording.store, "none", preparing=recording.engine.policy.preparing).call("q") == "kept"
+def test_a_matcher_that_breaks_is_a_refusal_that_names_it(direct):
+    def matches(asked, stored):
+        raise BrokenFunctionError("match_on", KeyError("topic"))
 
-
-def test_an_answer_that_a_function_drops_is_not_kept_and_one_that_it_spoils_is_judged(direct):
-    dropping = direct(preparing=Preparing(response=lambda _: None))
-    assert dropping.call("q", "came") == "came"
-    assert (dropping.entries(), dropping.engine.recorded) == ([], [])
-    spoiling = direct(preparing=Preparing(response=lambda response: replace(response, body=b"{")))
-    with pytest.raises(ContractError, match="json"):
-        spoiling.call("q", "came")
-    assert spoiling.entries() == []
-
-
-def test_a_function_that_breaks_on_an_answer_is_no_error_of_the_client(direct):
-    def breaks(response):
-        raise KeyError("x")
-
-    with pytest.raises(NotStored, match="KeyError"):
-        direct(preparing=Preparing(response=breaks)).call("q", "came")
+    recording = direct()
+    recording.call("q", "a")
+    imported = MemoryStore("imported")
+    for entry in recording.entries():
+        Cassette(imported).add(replace(entry, provenance={"imported_from": {"path": "a.yaml", "position": 0}}))
+    asking = direct(imported, "none", match="legacy", preparing=Preparing(matches=matches))
+    with pytest.raises(InteractionNotFound, match="the suite's own match_on broke: KeyError: 'topic'"):
+        asking.ask("q")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from onetake.printable import block, excerpt, one_line, shared_prefix, shared_suffix, spelled
+from onetake.printable import block, excerpt, one_line, shared_prefix, shared_suffix, sides, spelled
 
 HOSTILE = [
     ("\x1b[31mred\x1b[0m", "red"),
@@ -126,3 +126,15 @@ def test_shared_ends_are_the_longest(a, b):
 
 def test_a_name_is_one_line_whatever_it_holds():
     assert spelled("a\n0 errors\r\x1b[2J\x85\u2028ü.json") == r"a\n0 errors\r\x1b[2J\x85\u2028ü.json"
+
+
+@pytest.mark.parametrize(
+    ("asked", "stored", "said"),
+    [
+        ("1", "2", "body$.a: asked 1, stored 2"),
+        ("1", "", "body$.a: only asked: 1"),
+        ("", "2", "body$.a: only stored: 2"),
+    ],
+)
+def test_both_sides_of_a_place_are_one_line(asked, stored, said):
+    assert sides("body$.a", asked, stored) == said

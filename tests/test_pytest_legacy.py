@@ -172,14 +172,28 @@ def test_a_failing_test_may_have_stopped_early_so_its_number_stays(moved):
     assert "legacy_differing = 2" in settings(moved)
 
 
-def test_a_run_in_which_all_is_broken_says_nothing_of_the_number(moved):
+BROKEN = """
+
+@pytest.fixture(scope="session")
+def server():
+    raise OSError("none is there")
+
+def test_never_begins(server):
+    assert ask("new 3")
+"""
+
+
+def test_a_test_that_never_passed_keeps_the_number_from_being_written_however_often_it_fails(moved):
     before = (moved.path / "test_a.py").read_text("utf-8")
-    moved.write("test_a.py", before.replace("import ask", "import ask\n\ndef ask(text):\n    raise OSError\n"))
-    result = moved()
-    result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(["2 tests failed and never passed yet, * legacy_differing is not written; *"])
-    assert "legacy_differing" not in settings(moved)
-    assert not (moved.path / "onetake-legacy.json").exists()
+    moved.write("test_a.py", before.replace('assert ask("new 1")', 'assert not ask("new 1")') + BROKEN)
+    for _ in range(2):
+        result = moved()
+        result.assert_outcomes(passed=1, failed=1, errors=1)
+        result.stdout.fnmatch_lines(
+            ["2 tests failed and never passed yet, * legacy_differing is not written; by what is known it is 1"]
+        )
+        assert "legacy_differing" not in settings(moved)
+        assert book(moved) == {"test_a.py::test_same": 0}
 
 
 @pytest.mark.whole
@@ -267,6 +281,36 @@ def test_use_cassette_in_a_test_goes_by_the_settings(moved):
     result = moved()
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*legacy: 1 answer went to requests that differ (prompt 1), in 1 of 1 test"])
+
+
+OPENED = """
+import onetake, vcr
+from asking import ask
+
+def test_block():
+    with onetake.use_cassette("cassettes/test_a/test_same"):
+        assert ask("one").endswith("to: one")
+
+@vcr.use_cassette("cassettes/test_a/test_same.yaml")
+def test_theirs():
+    assert ask("one").endswith("to: one")
+
+def test_two():
+    for _ in range(2):
+        with onetake.use_cassette("cassettes/test_a/test_drifted"):
+            assert ask("new 1") == "to: old 1"
+"""
+
+
+def test_a_test_counts_with_all_that_it_opens_and_is_strict_there_too_once_it_is_clean(moved):
+    pytest.importorskip("vcr")
+    moved.write("test_a.py", OPENED)
+    moved("--onetake-vcr").assert_outcomes(passed=3)
+    assert book(moved) == {"test_a.py::test_block": 0, "test_a.py::test_theirs": 0, "test_a.py::test_two": 2}
+    moved.write("test_a.py", OPENED.replace('ask("one")', 'ask("two")'))
+    result = moved("--onetake-vcr")
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.fnmatch_lines(["*no interaction is stored for this request*two*"])
 
 
 SWALLOWS = """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
@@ -11,12 +10,6 @@ import httpx  # noqa: F401 - imported here, so that each inner run finds the sam
 import pytest
 
 import onetake.adapters.httpx  # noqa: F401 - as above
-from onetake import key_specs
-from onetake.cassette import Cassette
-from onetake.model import Entry, Request, Response
-from onetake.pytest_vcr_places import folder_name_in
-from onetake.stores.directory import DirectoryStore
-from onetake.stores.naming import folder_name
 from onetake.testing.project import Project
 
 pytest_plugins = ("pytester",)
@@ -123,14 +116,6 @@ def test_its_fixtures_are_read(inner, provider):
     assert entry.startswith("tapes/test_it/test_it/")
 
 
-def test_a_wrong_mode_fails_its_test_alone(inner):
-    marked = "import pytest\n@pytest.mark.vcr(record_mode='onse')\ndef test_it(): pass\n"
-    inner.write("test_it.py", marked + "def test_b(): pass\n")
-    result = inner()
-    result.assert_outcomes(errors=1, passed=1)
-    assert "unknown word 'onse'; did you mean 'once'?" in result.stdout.str()
-
-
 @pytest.mark.parametrize("claim", ["conftest", "ini"])
 def test_a_marker_that_somebody_else_declared_is_left_alone(inner, provider, claim):
     if claim == "ini":
@@ -213,24 +198,101 @@ def test_beside_pytest_recording_itself_the_marker_is_theirs(tmp_path, provider)
     assert provider.count == 2
 
 
-def test_a_test_finds_what_was_imported_under_the_name_that_pytest_recording_gave_its_cassette(tmp_path):
-    key = "ab" * 32
-    request, response = Request("GET", "https://h/x"), Response(200)
-    recorded = Entry("good", request, response, key, 0, key_specs.current({}))
-    imported = replace(recorded, provenance={"imported_from": {"path": "a.yaml", "position": 0}})
-    names = ("test_a[x-y]", "test_b[x-y]", "test_c[x-y]", "test_d[x]")
-    for name, entry in zip(names, (imported, recorded, imported, imported), strict=True):
-        Cassette(DirectoryStore(tmp_path / name)).add(entry)
-    tests = [f"test_{letter}[x{sign}y]" for letter in "abc" for sign in "/:"] + ["test_d[x]", "test_e[x/y]"]
-    (tmp_path / folder_name("test_c[x/y]")).mkdir()
-    found = {test: folder_name_in(tmp_path, test) for test in tests}
-    assert found == {
-        "test_a[x/y]": "test_a[x-y]",
-        "test_a[x:y]": "test_a[x-y]",
-        "test_b[x/y]": folder_name("test_b[x/y]"),
-        "test_b[x:y]": folder_name("test_b[x:y]"),
-        "test_c[x/y]": folder_name("test_c[x/y]"),
-        "test_c[x:y]": "test_c[x-y]",
-        "test_d[x]": "test_d[x]",
-        "test_e[x/y]": folder_name("test_e[x/y]"),
-    }
+REFUSED = {
+    "{'custom_patches': [(json, 'x', 1)]}": "custom_patches has no equal here: patch by pytest's `monkeypatch`",
+    "{'before_save_interaction': print}": "before_save_interaction has no equal here: change requests by",
+    "{'after_load_interaction': print}": "after_load_interaction has no equal here: replay gives the stored bytes",
+    "{'skip_patchers': ['httpx']}": "skip_patchers has no equal here: let the traffic",
+    "{'match_on': ['methud']}": "match_on: no matcher 'methud' is registered",
+    "{'match_on': 'body'}": "match_on takes a list of matchers' names; this is a str",
+    "{'filter_sensitive_data': {'X': print}}": "filter_sensitive_data by a function has no equal here",
+    "{'filter_sensitive_data': ['s3cret']}": "filter_sensitive_data takes a dict",
+    "{'before_record_request': 'x'}": "before_record_request takes a function",
+    "{'ignore_hosts': 7}": "ignore_hosts takes hosts",
+    "{'record_mode': 'bogus'}": "record_mode: unknown word 'bogus' (it takes none, once, new_episodes, all",
+    "[('filter_headers', ['x'])]": "the fixture vcr_config gives a list, not a mapping",
+}
+
+
+def test_what_has_no_equal_or_is_no_value_is_refused_by_name_before_anything_is_asked(inner, provider):
+    classes = "".join(
+        f"class TestIt{number}:\n"
+        f"    @pytest.fixture\n    def vcr_config(self): return {said}\n"
+        f"    @pytest.mark.vcr\n    def test_it(self): ask('x')\n"
+        for number, said in enumerate(REFUSED)
+    )
+    inner.write("test_it.py", f"import json, pytest\nfrom asking import ask\n{classes}")
+    result = inner("--record-mode=once")
+    result.assert_outcomes(errors=len(REFUSED))
+    text = result.stdout.str()
+    assert [said for said in REFUSED.values() if f"onetake: {said}" not in text and f"vcrpy's {said}" not in text] == []
+    assert "s3cret" not in text
+    assert provider.count == 0
+
+
+def test_a_configuration_that_needs_a_fixture_which_is_not_there_is_an_error_of_its_test(inner, provider):
+    inner.write(
+        "test_it.py",
+        """
+        import pytest
+        from asking import ask
+
+        class TestBroken:
+            @pytest.fixture
+            def vcr_config(self, no_such_fixture): return {"record_mode": "none"}
+
+            @pytest.mark.vcr
+            def test_it(self): ask("x")
+
+        @pytest.mark.vcr(record_mode="any")
+        def test_any(cassette): assert cassette.mode == "new_episodes"
+        """,
+    )
+    result = inner("--record-mode=once")
+    result.assert_outcomes(errors=1, passed=1)
+    assert "fixture 'no_such_fixture' not found" in result.stdout.str()
+    assert provider.count == 0
+
+
+def test_a_record_mode_of_the_configuration_goes_before_the_option_and_none_of_the_environment_before_it(
+    inner, provider, monkeypatch
+):
+    inner.write("conftest.py", "import pytest\n@pytest.fixture\ndef vcr_config(): return {'record_mode': 'once'}\n")
+    test = "import pytest\n@pytest.mark.vcr\ndef test_it(cassette): assert cassette.mode == '{}'\n"
+    inner.write("test_it.py", test.format("once"))
+    result = inner("--record-mode=all")
+    result.assert_outcomes(passed=1)
+    assert "vcr: record_mode = once goes before --record-mode=all (1 test)" in result.stdout.str()
+    monkeypatch.setenv("ONETAKE_MODE", "none")
+    inner.write("test_it.py", test.format("none"))
+    inner("--record-mode=all").assert_outcomes(passed=1)
+
+
+def test_a_sealed_session_lets_nothing_out_that_is_left_out_for_what_nobody_knows_yet(inner, provider):
+    inner.write(
+        "test_it.py",
+        """
+        import pytest
+        from asking import ask
+
+        def keep_only_bodies(request):
+            return request if request.body else None
+
+        def by_host(request):
+            return None
+
+        @pytest.mark.vcr(before_record_request=keep_only_bodies, filter_headers=["x-secret"])
+        def test_sealed(): ask("hi")
+
+        @pytest.mark.vcr(before_record_request=by_host, filter_headers=["x-secret"])
+        def test_let_out(cassette):
+            ask("there")
+            assert cassette.requests == ()
+        """,
+    )
+    result = inner()
+    result.assert_outcomes(passed=1, failed=1)
+    text = result.stdout.str()
+    assert "no interaction is stored for this request" in text
+    assert "is not recorded: narrow the suite's before_record_request, which lets it pass" in text
+    assert provider.count == 1

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import httpx  # noqa: F401 - imported here, so that each inner run finds the same module, patched
 import pytest
 
@@ -14,6 +17,7 @@ pytest.importorskip("vcr")
 SUITE = """
 import asyncio
 import json
+import onetake
 import vcr
 import pytest
 from asking import ask
@@ -61,6 +65,24 @@ def test_a_miss_fails():
 def test_no_equal():
     with mine.use_cassette("x", custom_patches=((json, "y", 1),)):
         pass
+
+def test_no_value():
+    with mine.use_cassette("x", match_on="body"):
+        pass
+
+def test_open_twice():
+    opened = mine.use_cassette("decorated.json", colour="red")
+    with opened:
+        with pytest.raises(onetake.UsageError, match="open already: have the inner block open one of its own"):
+            opened.__enter__()
+        assert ask("hi").endswith("to: hi of red")
+    with opened:
+        pass
+
+def test_secrets_are_replaced():
+    with mine.use_cassette("secret", filter_sensitive_data={"<NAME>": "bob"}) as cassette:
+        assert ask("I am bob")
+        assert [b"<NAME>" in request.body for request in cassette.requests] == [True]
 """
 
 
@@ -76,55 +98,58 @@ def test_vcrpys_own_cassettes_are_ours_while_the_option_says_so(inner, provider)
     inner.write("onetake.toml", "")
     before = vcr.cassette.CassetteContextDecorator.__enter__
     result = inner("--onetake-vcr", "-p", "no:randomly")
-    result.assert_outcomes(passed=7, failed=2)
+    result.assert_outcomes(passed=9, failed=3)
     text = result.stdout.str()
+    assert "vcr: colour: vcrpy has no such key (1 test)" in text
+    assert "match_on takes a list of matchers' names; this is a str" in text
+    assert "pytest --record-mode=new_episodes test_it.py::test_a_miss_fails" in text
     assert "InteractionNotFound" in text
     assert "custom_patches has no equal here" in text
-    assert provider.count == 3
+    assert provider.count == 4
     assert {name.rpartition("/")[0] for name in inner.files("tapes")} == {
         "tapes/decorated",
         "tapes/awaited",
         "tapes/test_named_by_its_function",
+        "tapes/secret",
     }
     assert not list(inner.path.glob("tapes/*.json"))
     assert vcr.cassette.CassetteContextDecorator.__enter__ is before
-    result = inner("--onetake-vcr", "-k", "not miss and not equal")
-    result.assert_outcomes(passed=7, deselected=2)
-    assert provider.count == 3
+    result = inner("--onetake-vcr", "-k", "not miss and not equal and not value")
+    result.assert_outcomes(passed=9, deselected=3)
+    assert provider.count == 4
 
 
 BLOCKING = """
 import asyncio
-import os
+import sys
+
+sys.modules["trio"] = None  # httpx would load it at its first call, and that starts a program
+
+import httpcore
 import httpx
-import pytest
+import onetake
 from blockbuster import blockbuster_ctx
 
-@pytest.fixture(autouse=True)
-def blockbuster():
-    with blockbuster_ctx() as active:
-        yield active
-
-@pytest.mark.vcr
-@pytest.mark.anyio
-async def test_it():
+async def ask():
     body = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
     async with httpx.AsyncClient() as client:
-        for _ in range(2):
-            answer = await client.post(os.environ["PROVIDER"] + "/v1/chat/completions", json=body)
-            assert answer.status_code == 200
+        answer = await client.post(sys.argv[1] + "/v1/chat/completions", json=body)
+    return answer.status_code
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
+async def both():
+    return [await ask(), await ask()]
+
+for mode in ("once", "none"):
+    with onetake.use_cassette("c", mode=mode), blockbuster_ctx():
+        print(asyncio.run(both()))
 """
 
 
-@pytest.mark.parametrize("match", ["whole", "legacy"])
-def test_no_file_is_read_inside_an_event_loop_and_nothing_warns(inner, provider, match):
+def test_no_file_is_read_inside_an_event_loop_and_nothing_warns(tmp_path, provider):
+    """In a process of its own: what one session has read, no later one in its process reads again."""
     pytest.importorskip("blockbuster")
-    inner.write("test_it.py", BLOCKING)
-    inner.write("onetake.toml", f'match = "{match}"\n')
-    inner("--record-mode=once", "-W", "error").assert_outcomes(passed=1)
-    inner("-W", "error").assert_outcomes(passed=1)
+    (tmp_path / "onetake.toml").touch()
+    command = [sys.executable, "-W", "error", "-c", BLOCKING, provider.url]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "[200, 200]\n" * 2, done.stderr
     assert provider.count == 2

@@ -180,45 +180,6 @@ def test_a_function_that_breaks_or_leaves_out_by_the_body_is_a_refusal_that_name
     assert provider.count == 0
 
 
-@pytest.mark.parametrize(
-    ("configuration", "instead"),
-    [
-        ("{'custom_patches': [(json, 'x', 1)]}", "monkeypatch"),
-        ("{'before_save_interaction': print}", "before_record_response"),
-        ("{'after_load_interaction': print}", "before_record_response"),
-        ("{'skip_patchers': ['httpx']}", "`ignore`"),
-        ("{'match_on': ['methud']}", "no matcher 'methud'"),
-        ("{'filter_sensitive_data': {'X': print}}", "`patterns`"),
-    ],
-)
-def test_what_has_no_equal_is_refused_by_name_before_anything_is_asked(inner, provider, configuration, instead):
-    inner.write("conftest.py", f"import json, pytest\n@pytest.fixture\ndef vcr_config(): return {configuration}\n")
-    inner.write("test_it.py", "import pytest\nfrom asking import ask\n@pytest.mark.vcr\ndef test_it(): ask('x')\n")
-    result = inner("--record-mode=once")
-    result.assert_outcomes(errors=1)
-    assert instead in result.stdout.str()
-    assert configuration.partition("'")[2].partition("'")[0] in result.stdout.str()
-    assert provider.count == 0
-
-
-def test_an_unknown_key_and_a_matcher_that_is_not_compared_are_named_once(suite):
-    suite.write(
-        "test_it.py",
-        """
-        import pytest
-
-        @pytest.mark.vcr(match_on=["method", "topic"], colour="red")
-        @pytest.mark.parametrize("n", [1, 2])
-        def test_it(n): pass
-        """,
-    )
-    result = suite()
-    result.assert_outcomes(passed=2)
-    said = [line for line in result.outlines if line.startswith("vcr: ")]
-    assert said[0] == "vcr: colour: vcrpy has no such key (2 tests)"
-    assert said[1].startswith("vcr: match_on (method, topic): whole requests are compared")
-
-
 def _cassette(suite, name, *interactions):
     document = {"version": 1, "interactions": list(interactions)}
     suite.write(name, yaml.safe_dump(document))
@@ -314,54 +275,3 @@ def test_cassettes_are_found_by_pytest_recordings_names(suite, provider, run_imp
     result = suite("--strict-markers")
     result.assert_outcomes(passed=3, errors=1)
     assert "2 cassettes for one test, and a session has one: move the files of named into" in result.stdout.str()
-
-
-def test_block_network_and_its_options(inner, provider):
-    inner.write(
-        "test_it.py",
-        """
-        import os, socket
-        from urllib.parse import urlsplit
-        import pytest
-
-        def reach():
-            place = urlsplit(os.environ["PROVIDER"])
-            socket.create_connection((place.hostname, place.port), 5).close()
-
-        @pytest.mark.block_network
-        def test_blocked():
-            with pytest.raises(RuntimeError, match="Network is disabled for host '127.0.0.1'"):
-                reach()
-
-        @pytest.mark.block_network(allowed_hosts=["127[.]0"])
-        def test_allowed(): reach()
-
-        def test_plain(): reach()
-
-        @pytest.mark.block_network("x")
-        def test_wrong(): pass
-        """,
-    )
-    inner("--strict-markers").assert_outcomes(passed=3, errors=1)
-    inner("--block-network").assert_outcomes(passed=2, failed=1, errors=1)
-    inner("--block-network", "--allowed-hosts=10.,127.").assert_outcomes(passed=2, failed=1, errors=1)
-
-
-def test_a_record_mode_of_the_configuration_goes_before_the_option_and_none_of_the_environment_before_it(
-    inner, provider, monkeypatch
-):
-    inner.write("conftest.py", "import pytest\n@pytest.fixture\ndef vcr_config(): return {'record_mode': 'once'}\n")
-    test = "import pytest\n@pytest.mark.vcr\ndef test_it(cassette): assert cassette.mode == '{}'\n"
-    inner.write("test_it.py", test.format("once"))
-    result = inner("--record-mode=all")
-    result.assert_outcomes(passed=1)
-    assert "vcr: record_mode = once goes before --record-mode=all (1 test)" in result.stdout.str()
-    monkeypatch.setenv("ONETAKE_MODE", "none")
-    inner.write("test_it.py", test.format("none"))
-    inner("--record-mode=all").assert_outcomes(passed=1)
-
-
-def test_disabled_recording_gives_no_test_a_cassette(inner, provider):
-    inner.write("test_it.py", "import pytest\nfrom asking import ask\n@pytest.mark.vcr\ndef test_it(): ask('live')\n")
-    inner("--disable-recording").assert_outcomes(passed=1)
-    assert (provider.count, inner.files("cassettes")) == (1, [])

@@ -56,3 +56,30 @@ def test_settings_of_a_folder_above_are_not_this_ones(tmp_path):
 def test_without_settings_there_is_nothing_to_write(tmp_path):
     assert restate(tmp_path, "legacy_differing", 7, "match") is None
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("onetake.toml", "", "legacy_loose = 7\n"),
+        ("onetake.toml", "# ours\n", "# ours\nlegacy_loose = 7\n"),
+        ("onetake.toml", 'mode = "none"', 'mode = "none"\nlegacy_loose = 7\n'),
+        (
+            "onetake.toml",
+            'keep = [\r\n  "cut",\r\n]\r\n\r\n[key]\r\n',
+            'keep = [\r\n  "cut",\r\n]\r\nlegacy_loose = 7\r\n\r\n[key]\r\n',
+        ),
+        ("pyproject.toml", "[tool.onetake]\n[tool.a]\n", "[tool.onetake]\nlegacy_loose = 7\n[tool.a]\n"),
+        (
+            "pyproject.toml",
+            '[tool.onetake]\nmode = "none"\n\n[tool.a]\n',
+            '[tool.onetake]\nmode = "none"\nlegacy_loose = 7\n\n[tool.a]\n',
+        ),
+    ],
+)
+def test_what_no_line_names_yet_comes_at_the_end_of_the_table(tmp_path, name, before, after):
+    path = tmp_path / name
+    path.write_bytes(before.encode())
+    assert restate(tmp_path, "legacy_loose", 7) == path
+    assert path.read_bytes().decode() == after
+    assert load_settings(tmp_path).legacy_loose == 7

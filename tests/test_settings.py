@@ -12,6 +12,7 @@ from onetake.errors import UsageError
 from onetake.model import Mode, Repeats
 from onetake.settings import (
     ContractSettings,
+    Credentials,
     KeyRules,
     MaxAge,
     Replace,
@@ -53,6 +54,7 @@ schema = "schemas/items.json"
 schema_version = 3
 watch = ["app/parse.py"]
 on = "tool:save"
+label_paths = ["$.items[*].label"]
 
 [contracts.other]
 schema = "app.models:Items"
@@ -64,6 +66,8 @@ keep_headers = ["X-Request-Cost"]
 
 [credentials]
 MY_API_KEY = "none-needed"
+"https://models.example:8443" = "GATEWAY_KEY"
+"http://127.0.0.1:8080" = ""
 """
 
 
@@ -109,11 +113,15 @@ def test_every_setting_is_read_from_either_file(tmp_path, name, text):
             origins={"http://127.0.0.1:*": "local"},
         ),
         contracts={
-            "items": ContractSettings("items", "schemas/items.json", 3, ("app/parse.py",), "tool:save"),
+            "items": ContractSettings(
+                "items", "schemas/items.json", 3, ("app/parse.py",), "tool:save", None, ("$.items[*].label",)
+            ),
             "other": ContractSettings("other", "app.models:Items"),
         },
         scrub=ScrubRules(("$.user",), ("cust-[0-9]+",), ("x-request-cost",)),
-        credentials={"MY_API_KEY": "none-needed"},
+        credentials=Credentials(
+            {"MY_API_KEY": "none-needed"}, {"https://models.example:8443": "GATEWAY_KEY", "http://127.0.0.1:8080": ""}
+        ),
     )
 
 
@@ -192,21 +200,6 @@ def test_what_is_wrong_is_named_with_file_table_and_what_would_be_right(tmp_path
         load_settings(tmp_path)
     assert str(caught.value).startswith(f"{tmp_path / 'onetake.toml'}: ")
     assert len(str(caught.value)) - len(str(tmp_path)) < 250
-
-
-RESERVED = {
-    "label_paths": (
-        '[contracts.x]\nschema = "x"\nlabel_paths = ["$.label"]',
-        "contracts.x.label_paths: comes with `onetake probe`",
-    ),
-}
-
-
-@pytest.mark.parametrize(("text", "message"), RESERVED.values(), ids=RESERVED)
-def test_a_reserved_setting_is_known_and_refused(tmp_path, text, message):
-    write(tmp_path, "onetake.toml", text)
-    with pytest.raises(UsageError, match=re.escape(f"{message}; this version does not have it yet")):
-        load_settings(tmp_path)
 
 
 def test_in_pyproject_the_table_has_its_whole_name(tmp_path):

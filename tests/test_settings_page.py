@@ -10,16 +10,13 @@ from pathlib import Path
 import pytest
 
 from onetake import settings
-from onetake.errors import UsageError
 from onetake.options import Options
-from onetake.settings import ContractSettings, KeyRules, MaxAge, ScrubRules, Settings, load_settings
+from onetake.settings import ContractSettings, Credentials, KeyRules, MaxAge, ScrubRules, Settings, load_settings
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
 SRC = ROOT / "src" / "onetake"
 PARTS = {"max_age.": MaxAge, "key.": KeyRules, "contracts.NAME.": ContractSettings, "scrub.": ScrubRules}
-RESERVED = {"label_paths"}
-"""Names whose values come with later commands."""
 
 
 def rows(heading: str) -> list[list[str]]:
@@ -52,20 +49,9 @@ def test_the_table_has_every_setting_in_the_order_of_the_code():
     assert len(told) == len(set(told))
 
 
-def test_every_name_that_is_read_is_in_the_table_or_reserved():
+def test_every_name_that_is_read_is_in_the_table():
     told = {names(row[0])[0].split(".")[0] for row in rows("Settings") if row[0] != "none"}
-    reserved = {names(row[0])[0].split(" ")[0] for row in rows("Reserved")}
-    assert set(settings._READERS) == told | (reserved - {"label_paths"})
-    assert reserved == RESERVED
-
-
-@pytest.mark.parametrize("row", rows("Reserved"), ids=lambda row: names(row[0])[0])
-def test_what_is_reserved_is_refused_with_the_command_of_the_table(row, tmp_path):
-    name = names(row[0])[0].split(" ")[0]
-    table = '[contracts.x]\nschema = "x"\n' if name == "label_paths" else ""
-    (tmp_path / "onetake.toml").write_text(f'{table}{name} = "legacy"', encoding="utf-8")
-    with pytest.raises(UsageError, match=f"{name}: .*comes with `{names(row[1])[0]}`"):
-        load_settings(tmp_path)
+    assert set(settings._READERS) == told
 
 
 def test_every_row_says_all_of_it():
@@ -101,7 +87,8 @@ def test_the_defaults_are_those_of_the_code(tmp_path):
         for field in dataclasses.fields(kind):
             if field.default is not dataclasses.MISSING:
                 assert told[part + field.name] == [words[field.default]]
-    assert default.credentials == default.contracts == default.key.origins == {}
+    assert default.credentials == Credentials({}, {})
+    assert default.contracts == default.key.origins == {}
     assert told["credentials"] == told["key.origins"] == ["{}"]
     assert default.max_age is None
     assert default.mode is default.repeats is None

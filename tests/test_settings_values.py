@@ -41,7 +41,8 @@ def test_a_right_value_is_returned(read, value, found):
         (values.one_of({"a": 1}), [], r"here: must be 'a', not \[\]"),
         (values.kept, ["status:999"], "here: unknown kind 'status:999'"),
         (values.selector, "tool:", "here: unknown selector 'tool:'"),
-        (values.later("onetake x"), 1, "here: comes with `onetake x`; this version does not have it yet"),
+        (values.origins, {"https://a.example/v1": "A"}, "here: 'https://a.example/v1' is no origin; write scheme://"),
+        (values.origins, {"https://a.example": "sk-1 2"}, r"here.https://a.example: must be the name of a variable"),
     ],
 )
 def test_a_wrong_value_says_where_and_what_would_be_right(read, value, message):

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 from onetake.errors import UsageError
-from onetake.traffic import QUIET, Route, Traffic
+from onetake.traffic import Route, Traffic
 
-PAGE = Path(__file__).parents[1] / "docs" / "reference" / "traffic.md"
 CHAT = "/v1/chat/completions"
 
 
@@ -217,11 +215,6 @@ def test_a_wrong_pattern_is_refused_with_its_setting(setting, pattern, said):
 @pytest.mark.parametrize("url", ["http://[bad/", "http://127.0.0.1:notaport/", "127.0.0.1:8000/x", "", "http:///x"])
 def test_a_url_that_cannot_be_read_never_passes(url):
     assert Traffic(ignore=["127.0.0.1"]).verdict("GET", url) is Route.INTERACTION
-
-
-def test_the_reference_lists_the_quiet_list_as_it_is():
-    tables = re.findall(r"^### ([^\n]+)\n\n```\n(.*?)```", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    assert [(kind.lower(), tuple(lines.split())) for kind, lines in tables] == list(QUIET)
 
 
 @pytest.mark.parametrize(

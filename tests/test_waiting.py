@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
+import types
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import ContextVar
 
 import anyio
 import pytest
 import trio
 
 from onetake import waiting
+from onetake.steps import Live
 
 LOOPS = pytest.mark.parametrize("loop", ["asyncio", "trio"])
 
@@ -166,3 +170,66 @@ def test_a_call_needs_no_thread_of_the_loop():
         return await taken
 
     assert asyncio.run(main())
+
+
+@pytest.fixture
+def slow(direct, monkeypatch):
+    """A session beside BlockBuster, whose beginnings take until `go` is set; `begun` says that one is under way."""
+    monkeypatch.setitem(sys.modules, "blockbuster", types.ModuleType("blockbuster"))
+    asking = direct(repeats="same")
+    asking.begun, asking.go = threading.Event(), threading.Event()
+
+    def begin(flow):
+        step = asking.engine.begin(direct.chat("q"), flow)
+        asking.begun.set()
+        assert asking.go.wait(20)
+        return step
+
+    asking.begin = begin
+    return asking
+
+
+def test_a_call_whose_caller_is_cancelled_while_it_begins_keeps_nobody_waiting(slow):
+    async def main():
+        first = asyncio.create_task(waiting.begun_awaited(slow.begin, slow.engine.abandon))
+        await anyio.to_thread.run_sync(slow.begun.wait, 20)
+        first.cancel()
+        slow.go.set()
+        await asyncio.wait([first])
+        return first.cancelled(), await waiting.begun_awaited(slow.begin, slow.engine.abandon)
+
+    cancelled, step = asyncio.run(main())
+    assert cancelled
+    assert isinstance(step, Live)
+    assert slow.answer(step, "a").status == 200
+
+
+def test_a_call_whose_caller_is_thrown_away_while_it_begins_keeps_nobody_waiting(slow):
+    abandoned = threading.Event()
+
+    def abandon(call):
+        slow.engine.abandon(call)
+        abandoned.set()
+
+    async def main():
+        asking = waiting.begun_awaited(slow.begin, abandon)
+        asking.send(None)
+        await anyio.to_thread.run_sync(slow.begun.wait, 20)
+        asking.close()
+        slow.go.set()
+        await anyio.to_thread.run_sync(abandoned.wait, 20)
+
+    asyncio.run(main())
+    assert abandoned.is_set()
+    assert isinstance(slow.ask("q"), Live)
+
+
+@LOOPS
+def test_a_call_in_a_thread_sees_its_callers_context(loop):
+    colour = ContextVar("colour")
+
+    async def main():
+        colour.set("red")
+        return await waiting.in_thread(colour.get)
+
+    assert _run(loop, main) == "red"

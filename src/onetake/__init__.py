@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from onetake.errors import UnreadableEntry as UnreadableEntry
     from onetake.errors import UsageError as UsageError
     from onetake.installing import install as install
+    from onetake.probing.running import probe as probe
     from onetake.scopes import use_cassette as use_cassette
     from onetake.session import Session as Session
 
@@ -34,6 +35,7 @@ _WHERE = {
     "recorded": "onetake.adapters.function",
     "Batch": "onetake.batch.api",
     "Contract": "onetake.contract",
+    "probe": "onetake.probing.running",
     "Session": "onetake.session",
     **dict.fromkeys(
         (

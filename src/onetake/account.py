@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from onetake import changing, explain, misses, patching
+from onetake import changing, explain, misses, modes, patching
 from onetake.aside import AsideStore
 from onetake.cassette import Cassette
 from onetake.child_book import ChildBook, Tally
@@ -15,6 +15,14 @@ from onetake.errors import AdapterError
 from onetake.model import Entry
 from onetake.stores.naming import Slot
 from onetake.usage import Used
+
+_MODE_BY = {
+    "flag": "--record-mode",
+    "code": "the mode that its marker or its code says",
+    "environment": modes.VARIABLE,
+    "settings": "`mode` in the settings",
+}
+"""What says a session's mode, by who says it."""
 
 
 class Account:
@@ -111,8 +119,13 @@ class Account:
         asked, policy = list(self._engine.unanswered.values()), self._engine.policy
         if not asked or not records(policy.mode):
             return ""
-        again = explain.command(policy.mode, policy.node or policy.test)
-        return misses.unanswered(asked, again)
+        more = f" (and {len(asked) - 1} more)" if len(asked) > 1 else ""
+        said = _MODE_BY.get(policy.mode_by, "a mode that records")
+        return (
+            f"no answer to keep came: {misses.asked_line(asked[0])}{more}\n"
+            f"  what is stored is as it was: without {said} it is replayed, and nobody is asked\n"
+            f"  to record, once the provider answers: {explain.command(policy.mode, policy.node or policy.test)}"
+        )
 
     def refused_answers(self) -> list[tuple[Entry, str]]:
         """Return the answers that the gate refused, and where each is kept aside."""

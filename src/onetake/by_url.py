@@ -13,7 +13,7 @@ from onetake import forking, misses
 from onetake.cassette import Cassette
 from onetake.decide import Found
 from onetake.errors import StoreError
-from onetake.imported import LOOSE, Origin, is_loose, origin
+from onetake.imported import ImportedFrom, imported_from, is_loose, may_be_loose
 from onetake.key import Keyer
 from onetake.lookup import Looked
 from onetake.model import Entry, Repeats, Request
@@ -21,8 +21,6 @@ from onetake.printable import one_line
 from onetake.steps import Asked, Policy
 from onetake.stores.naming import Slot
 from onetake.validity import Validity
-
-_MARK = f'"{LOOSE}"'.encode()
 
 
 def target(request: Request, keyer: Keyer) -> str:
@@ -87,11 +85,11 @@ class Loose:
             data = None
             with suppress(StoreError):  # what cannot be read is refused where it is asked for
                 data = store.get(key, ordinal)
-            if _MARK not in (data or b""):
+            if not may_be_loose(data or b""):
                 continue
             entry = self._cassette.load(key, ordinal)
             if isinstance(entry, Entry) and is_loose(entry):
-                found.append((origin(entry) or Origin("", 0), entry))
+                found.append((imported_from(entry) or ImportedFrom("", 0), entry))
         yield from (entry for _, entry in sorted(found, key=lambda pair: (*pair[0], pair[1].ordinal)))
 
 

@@ -61,11 +61,16 @@ def list_folders(start: Path) -> Iterator[Listed]:
     unlisted: list[OSError] = []
     for path, folders, names in os.walk(start, onerror=unlisted.append):
         all_folders = tuple(sorted(folders))
-        folders[:] = [name for name in all_folders if name not in _NOT_OURS and not name.startswith(".")]
+        folders[:] = filter(is_looked_into, all_folders)
         yield from _told(unlisted)
         yield Listed(Path(path), tuple(sorted(names)), all_folders)
         yield from (_listed_file(file) for file in _stores_among(Path(path), names))
     yield from _told(unlisted)
+
+
+def is_looked_into(name: str) -> bool:
+    """Tell whether a folder of this name may hold cassettes."""
+    return name not in _NOT_OURS and not name.startswith(".")
 
 
 def is_one_file(path: Path) -> bool:

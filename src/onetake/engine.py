@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
-from onetake import forking, gate, misses
+from onetake import forking, misses
+from onetake.answering import Answering
 from onetake.by_url import Loose, loose_note
 from onetake.cassette import Cassette
 from onetake.contract import Contract
@@ -23,6 +24,7 @@ from onetake.legacy import Legacy
 from onetake.lookup import Looked, Lookup
 from onetake.model import Entry, Repeats, Request, Response
 from onetake.passing import Passing
+from onetake.preparing import BrokenFunctionError
 from onetake.steps import Asked, Flow, Judged, Live, Policy, Replay, Wait
 from onetake.stores.naming import Slot
 from onetake.turns import Turn, Turns
@@ -72,8 +74,6 @@ class Engine:
         self.resumed: list[Entry] = []
         self.asked: set[tuple[str, int]] = set()
         """Key and ordinal of all that was asked for, whatever came of it."""
-        self.unanswered: dict[str, Asked] = {}
-        """What went live and brought nothing to keep, by key: the provider was down, or said no."""
         self.rivals: set[str] = set()
         """Other tools that answer for a client and were started within this session."""
         self._being_made = being_made
@@ -84,25 +84,13 @@ class Engine:
         self._loose = Loose(policy, cassette, self._lookup.validity)
         self._misses = misses.Misses(policy, cassette, elsewhere, passed)
         self._turns = Turns()
-        self._keeper = Keeper(policy, cassette, rejects, ledger, self._turns.of, on_record)
+        keeper = Keeper(policy, cassette, rejects, ledger, self._turns.of, on_record)
+        self.recorded, self.rejected, self.outrun = keeper.recorded, keeper.rejected, keeper.outrun
+        self._answering = Answering(policy, keeper, ledger)
+        self.unanswered = self._answering.unanswered
         self._passing = Passing(policy, ledger)
         self.flights = Flights(names)
         self._lock = forking.Lock()  # re-entrant: a stream that is dropped may end in the garbage collector, anywhere
-
-    @property
-    def recorded(self) -> list[Entry]:
-        """The entries that were written."""
-        return self._keeper.recorded
-
-    @property
-    def rejected(self) -> list[Entry]:
-        """The answers that the gate refused."""
-        return self._keeper.rejected
-
-    @property
-    def outrun(self) -> list[Entry]:
-        """The answers that are not stored because another caller's was stored first, and was given in their place."""
-        return self._keeper.outrun
 
     def passes(self, method: str, url: str) -> bool:
         """Tell whether a request is none of this session's business: it goes out untouched and nothing is written."""
@@ -131,12 +119,12 @@ class Engine:
             raise self.refuse(self._misses.closed(request))
         if misses.is_web_socket(request):
             raise self.refuse(self._misses.web_socket(request))
-        request = self._prepared(request)
         ask = self._same if self.policy.repeats is Repeats.SAME else self._next
         step: Replay | Live | Wait | None = None
         if contracts is not None:
             self._check_watched(contracts)
         try:
+            request = self._prepared(request)
             asked = self._lookup.identify(request, self.policy.contracts if contracts is None else contracts)
             if self.legacy.is_on:
                 step = self._replayed(*self.legacy.look(asked))
@@ -144,22 +132,16 @@ class Engine:
                 step = ask(asked, self._turns.of(asked.key), flow, client)
         except StoreError as error:
             raise self.refuse(self._misses.unreachable(error)) from error
+        except BrokenFunctionError as error:  # an SDK would ask again
+            raise self.refuse(self._misses.unprepared(request, error)) from error
         finally:
             if not isinstance(step, Wait):  # who waits will ask again
                 self._note(request, step)
         return step
 
     def judge(self, call: Live, response: Response) -> Judged:
-        """Say what an answer is. Pure: asks neither clock nor git, writes nothing, and refuses nothing.
-
-        An error of what judges (a contract's own code, a dialect) is part of the word, for `commit` to refuse.
-        """
-        asked, policy = call.asked, self.policy
-        try:
-            judgement = gate.judge(asked.request, response, asked.contracts, keep=policy.keep, root=policy.root)
-        except Exception as error:  # noqa: BLE001 - any of it would make an SDK ask, and pay, again
-            return Judged(call, response, error)
-        return Judged(call, response, judgement)
+        """Say what an answer is; pure, see `Answering.judge`."""
+        return self._answering.judge(call, response)
 
     def commit(self, judged: Judged, *, raising: bool = True) -> Response:
         """Keep what was judged, and end the call. Blocks until it is on disk.
@@ -178,7 +160,7 @@ class Engine:
         if not self._end(judged.call):
             return judged.response
         try:
-            return self._kept(judged, raising=raising)
+            return self._answering.keep(judged, raising=raising)
         except ContractError as error:
             raise self.refuse(error) from None
         except Exception as error:  # an SDK would ask, and pay, again
@@ -192,7 +174,7 @@ class Engine:
     def abandon(self, call: Live) -> None:
         """End a call without an answer: its ordinal is free again, and those who wait for it begin again."""
         if self._end(call):
-            self._note_unanswered(call)
+            self._answering.note_unanswered(call)
             self._land(call)
 
     def refuse(self, refusal: Refusal) -> Refusal:
@@ -212,13 +194,7 @@ class Engine:
 
     def _prepared(self, request: Request) -> Request:
         """Return a request as the suite has it compared and kept."""
-        prepare = self.policy.preparing.request
-        if prepare is None:
-            return request
-        try:
-            prepared = prepare(request)
-        except Exception as error:  # an SDK would ask again
-            raise self.refuse(self._misses.unprepared(request, error)) from error
+        prepared = self.policy.preparing.prepared(request)
         if prepared is None:
             raise self.refuse(self._misses.unprepared(request))
         return prepared
@@ -320,29 +296,3 @@ class Engine:
         with self._lock.held:
             ended, call.ended = call.ended, True
         return call.is_ours and not ended
-
-    def _note_unanswered(self, call: Live) -> None:
-        self.unanswered[call.asked.key] = call.asked
-        self.ledger.count("failed", call.asked.key, call.ordinal)
-
-    def _kept(self, judged: Judged, *, raising: bool) -> Response:
-        judgement = judged.judgement
-        if isinstance(judgement, Exception):
-            raise judgement
-        if judgement.kind is gate.Kind.PASS:
-            self._note_unanswered(judged.call)
-            return judged.response
-        self.unanswered.pop(judged.call.asked.key, None)
-        if (prepare := self.policy.preparing.response) is not None:
-            return self._kept_prepared(judged, prepare(judged.response), raising=raising)
-        return self._keeper.keep(judged.call, judged.response, judgement, raising=raising)
-
-    def _kept_prepared(self, judged: Judged, prepared: Response | None, *, raising: bool) -> Response:
-        """Keep what the suite makes of an answer; the caller gets the answer as it came."""
-        if prepared is None:
-            return judged.response
-        again = judged if prepared == judged.response else self.judge(judged.call, prepared)
-        if isinstance(again.judgement, Exception):
-            raise again.judgement
-        kept = self._keeper.keep(judged.call, prepared, again.judgement, raising=raising)
-        return judged.response if kept is prepared else kept

@@ -15,7 +15,7 @@ from onetake.format.sidecar import REMEDY
 from onetake.hints import key_rules, written
 from onetake.key import volatile
 from onetake.model import Mode
-from onetake.printable import one_line
+from onetake.printable import one_line, sides
 
 CANDIDATES = 200
 """Entries that are compared: more would make a miss slow, not clearer."""
@@ -226,10 +226,8 @@ def _origin(candidate: Candidate) -> list[str]:
 
 def _difference(difference: Difference) -> list[str]:
     path, asked, stored = one_line(difference.path, 160), difference.asked, difference.stored
-    if difference.kind == "added":
-        return [f"{path}: only asked: {asked}"]
-    if difference.kind == "removed":
-        return [f"{path}: only stored: {stored}"]
+    if not (asked and stored):
+        return [sides(path, asked, stored)]
     if difference.kind == "order":
         name = re.sub(r"\[\d+\]$", "", path).replace("$", ".").rpartition(".")[2]
         path += f": only the order of {name} differs"

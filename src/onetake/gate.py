@@ -224,16 +224,19 @@ def _cut_short(parts: Sequence[_Part], promises: Sequence[Promise], keep: Sequen
     promises instead of it.
     """
     short = [part for part in parts if part.short]
+    if not short:
+        return ""
     broken = any(_promised(part, promises) for part in short if part.short == "length")
-    word = next((word for word in ("length", "refusal") if any(part.short == word for part in short)), "")
+    word = "length" if any(part.short == "length" for part in short) else "refusal"
     return word if held or keeps(keep, word) or broken else ""
 
 
 def _note(parts: Sequence[_Part], promises: Sequence[Promise]) -> str:
     """Say what the person who records a good answer should know of it."""
-    if any(part.short == "length" for part in parts):
+    short = {part.short for part in parts}
+    if "length" in short:
         return "the stored answer was cut by the token limit"
-    if any(part.short == "refusal" for part in parts):
+    if "refusal" in short:
         return "the stored answer is a refusal"
     broken = _broken_promises(parts, promises, enforced=False)
     return f"the stored answer breaks the request's own schema, which is not strict ({broken[0]})" if broken else ""

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from onetake.loopback import is_here
+
 _ADDRESSES_KEPT = 4096
 _names: dict[str, str] = {}
 """Address to the name that it was last looked up by."""
@@ -81,7 +83,7 @@ def is_address(host: str) -> bool:
 def is_loopback(host: str) -> bool:
     """Tell whether a host is this machine; an unspecified address is where it connects to."""
     host = canonical_host(host)
-    return host in ("", "::", "::1", "0.0.0.0", "localhost") or host.startswith("127.") or host.endswith(".localhost")
+    return host in ("", "::", "0.0.0.0") or is_here(host) or host.endswith(".localhost")
 
 
 def text_of(host: Any) -> str:

@@ -10,7 +10,10 @@ LOOSE = "loose"
 """The member of an entry that says: its request's body was not recorded, so it is matched on method and URL."""
 
 
-class Origin(NamedTuple):
+_MARK = f'"{LOOSE}"'.encode()
+
+
+class ImportedFrom(NamedTuple):
     """Where an imported entry came from; in the order of recording within one file."""
 
     file: str
@@ -19,7 +22,7 @@ class Origin(NamedTuple):
     """0 or more: the interaction's place in it."""
 
 
-def origin(entry: Entry) -> Origin | None:
+def imported_from(entry: Entry) -> ImportedFrom | None:
     """Return where an entry was imported from; None for one that was recorded here, or says it in no known way."""
     said = entry.provenance.get("imported_from")
     if not isinstance(said, dict):
@@ -27,7 +30,12 @@ def origin(entry: Entry) -> Origin | None:
     file, position = said.get("path"), said.get("position")
     if not isinstance(file, str) or type(position) is not int:
         return None
-    return Origin(file, position)
+    return ImportedFrom(file, position)
+
+
+def may_be_loose(data: bytes) -> bool:
+    """Tell quickly whether the bytes of an entry may be of a loose one: most of a cassette need not be parsed."""
+    return _MARK in data
 
 
 def is_loose(entry: Entry) -> bool:

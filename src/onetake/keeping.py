@@ -11,6 +11,7 @@ from onetake.errors import ContractError, FormatError, NotStored, StoreError
 from onetake.gate import Judgement, Kind
 from onetake.ledger import Ledger
 from onetake.model import Entry, Response
+from onetake.preparing import BrokenFunctionError
 from onetake.printable import one_line
 from onetake.steps import Judged, Live, Policy
 from onetake.turns import Turn
@@ -176,7 +177,7 @@ def not_stored(judged: Judged, error: Exception) -> NotStored:
         error: What kept it from there; may quote the answer, and its secrets.
     """
     asked = judged.call.asked
-    is_told = isinstance(error, StoreError | FormatError | OSError)
+    is_told = isinstance(error, StoreError | FormatError | OSError | BrokenFunctionError)
     why = asked.scrubbing.text(str(error) if is_told else f"{type(error).__name__}: {error}")
     return NotStored(misses.asked_line(asked), one_line(why, 400), judged.response)
 

@@ -7,7 +7,7 @@ Source: vcrpy 9.4, `Cassette.play_response`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from typing import Any
@@ -17,13 +17,13 @@ from onetake.by_url import target
 from onetake.cassette import Cassette, Damaged
 from onetake.compare import Difference, differences
 from onetake.decide import Found, refuses
-from onetake.imported import Origin, is_loose, origin
+from onetake.imported import ImportedFrom, imported_from, is_loose
 from onetake.key import stored_days
 from onetake.ledger import Ledger
-from onetake.legacy_kinds import COUNTED, Kind, kind_of
+from onetake.legacy_kinds import COUNTED, Subject, subject_of
 from onetake.lookup import Looked
 from onetake.model import Entry, Repeats, Request
-from onetake.printable import counted, one_line
+from onetake.printable import counted, one_line, sides
 from onetake.steps import Asked, Policy
 from onetake.validity import Validity
 
@@ -43,9 +43,10 @@ class Differing:
     """The request in one line."""
     entry: str
     """The place of the entry that answered."""
-    origin: Origin
-    kinds: tuple[Kind, ...]
-    differences: tuple[tuple[Kind, Difference], ...]
+    came: ImportedFrom
+    """Where that entry was imported from."""
+    kinds: tuple[Subject, ...]
+    differences: tuple[tuple[Subject, Difference], ...]
     """The first few."""
     own: str
     """The place of an entry that holds this very request, whenever that answers; else empty."""
@@ -57,15 +58,15 @@ class Differing:
 
     def __str__(self) -> str:
         what = f"{TOLD}{self.asked} was answered by an entry that differs ({', '.join(self.kinds)}): {self.entry}"
-        return "\n  ".join([what, *(_line(one) for _, one in self.differences[:_SAID])])
+        return "\n  ".join([what, *(sides(one.path, one.asked, one.stored) for _, one in self.differences[:_SAID])])
 
     def as_plain(self) -> dict[str, Any]:
         """Return it in the plain types that go from one process to another."""
         return {
             "asked": self.asked,
             "entry": self.entry,
-            "imported_from": self.origin.file,
-            "position": self.origin.position,
+            "imported_from": self.came.file,
+            "position": self.came.position,
             "kinds": [str(kind) for kind in self.kinds],
             "counts": self.counts,
             "differences": [{"what": str(kind), **asdict(one)} for kind, one in self.differences],
@@ -91,11 +92,15 @@ class Legacy:
         self._ledger = ledger
         self._cassette = cassette
         self._validity = validity
-        self._recorded: list[Entry] = []
+        self._recorded: dict[str, list[Entry]] = {}
+        """What was recorded here, by key."""
         self._imported: dict[str, list[Entry]] = {}
-        self._in_order: list[Entry] = []
+        """What was imported, in recorded order, by what is compared first: see `_group`."""
+        self._unplayed: dict[str, list[Entry]] = {}
+        """The same, without what was played."""
+        self._by_key: dict[str, Entry] = {}
+        """The first that was imported under each key."""
         self._damaged: Damaged | None = None
-        self._played: set[tuple[str, int]] = set()
         self._lock = forking.Lock()
         self.is_on = policy.match == "legacy" and refuses(policy.mode, Found.ABSENT) and self._read()
         """Whether requests are answered from here."""
@@ -117,34 +122,45 @@ class Legacy:
         return Looked(asked, entry.ordinal, found, entry), ""
 
     def _read(self) -> bool:
-        imported: list[tuple[Origin, Entry]] = []
+        imported: list[tuple[ImportedFrom, Entry]] = []
         for key, ordinal, entry in self._cassette.all():
             if isinstance(entry, Damaged) or (why := _fault(entry, key, ordinal)):
                 # It may be the one whose turn it is, and then every later answer would be another's.
                 place = self._cassette.store.locate(key, ordinal)
                 damaged = entry if isinstance(entry, Damaged) else Damaged(place, why)
                 self._damaged = self._damaged or damaged
-            elif (came := origin(entry)) is not None:
+            elif (came := imported_from(entry)) is not None:
                 imported.append((came, entry))
             else:
-                self._recorded.append(entry)
-        self._in_order = [entry for _, entry in sorted(imported, key=lambda pair: (*pair[0], pair[1].ordinal))]
-        for entry in self._in_order:
-            self._imported.setdefault(target(entry.request, self._policy.keyer), []).append(entry)
+                self._recorded.setdefault(entry.key, []).append(entry)
+        for _, entry in sorted(imported, key=lambda pair: (*pair[0], pair[1].ordinal)):
+            self._imported.setdefault(self._group(entry.request), []).append(entry)
+            self._by_key.setdefault(entry.key, entry)
+        self._unplayed = {group: list(entries) for group, entries in self._imported.items()}
         return bool(imported)
 
     def _take(self, asked: Asked) -> Entry | None:
-        with self._lock.held:
-            for entry in self._candidates(asked):
-                slot = (entry.key, entry.ordinal)
-                if self._policy.repeats is Repeats.SAME or slot not in self._played:
-                    self._played.add(slot)
-                    return entry
+        for entries, entry in self._candidates(asked):
+            if self._claims(entry, entries):
+                return entry
         return None
 
-    def _candidates(self, asked: Asked) -> Iterator[Entry]:
-        yield from (entry for entry in self._recorded if self._is_own(entry, asked))
-        yield from self._alike(asked)
+    def _claims(self, entry: Entry, unplayed: list[Entry]) -> bool:
+        """Take an entry out of what was not played, unless another thread was faster."""
+        if self._policy.repeats is Repeats.SAME:
+            return True
+        with self._lock.held:
+            place = next((place for place, one in enumerate(unplayed) if one is entry), None)
+            if place is not None:
+                del unplayed[place]
+        return place is not None
+
+    def _candidates(self, asked: Asked) -> Iterator[tuple[list[Entry], Entry]]:
+        """Yield what may answer, each with the list that it was not played of; the suite's functions hold no lock."""
+        recorded = self._recorded.get(asked.key, [])
+        yield from ((recorded, entry) for entry in tuple(recorded) if self._is_own(entry, asked))
+        unplayed = self._those_of(asked, self._unplayed)
+        yield from ((unplayed, entry) for entry in self._alike(asked, unplayed))
 
     def _is_own(self, entry: Entry, asked: Asked) -> bool:
         keyer = self._policy.keyer
@@ -152,19 +168,30 @@ class Legacy:
             entry, asked, keyer
         )
 
-    def _alike(self, asked: Asked) -> list[Entry]:
-        """Return the imported entries of a method and URL, in recorded order; a path may hold a secret."""
-        keyer, matches = self._policy.keyer, self._policy.preparing.matches
-        if matches is not None:
-            return [one for one in self._in_order if any(matches(each, one.request) for each in _forms(asked))]
-        found = self._imported.get(target(asked.request, keyer))
-        return self._imported.get(target(asked.scrubbed, keyer), []) if found is None else found
+    def _group(self, request: Request) -> str:
+        """Return what is equal of all requests that may be alike: method and URL; under a suite's own rule nothing."""
+        return target(request, self._policy.keyer) if self._policy.preparing.matches is None else ""
+
+    def _those_of(self, asked: Asked, entries: Mapping[str, list[Entry]]) -> list[Entry]:
+        """Return a request's group; its path may hold a secret, which no entry has."""
+        found = entries.get(self._group(asked.request))
+        return entries.get(self._group(asked.scrubbed), []) if found is None else found
+
+    def _alike(self, asked: Asked, group: Sequence[Entry]) -> Iterator[Entry]:
+        """Yield, in recorded order, those of a request's group that answer it."""
+        matches = self._policy.preparing.matches
+        for entry in tuple(group):
+            if matches is None or any(matches(each, entry.request) for each in _forms(asked)):
+                yield entry
 
     def _why_none(self, asked: Asked) -> str:
-        there = len(self._alike(asked))
+        there = sum(1 for _ in self._alike(asked, self._those_of(asked, self._imported)))
+        has, with_this = "has the method and the URL of this request", "with this method and URL"
+        if self._policy.preparing.matches is not None:
+            has, with_this = "is found for this request by the suite's match_on", "found by the suite's match_on"
         if not there:
-            return 'no imported interaction has the method and the URL of this request (match = "legacy")'
-        recorded = f"{counted(there, 'interaction')} with this method and URL"
+            return f'no imported interaction {has} (match = "legacy")'
+        recorded = f"{counted(there, 'interaction')} {with_this}"
         return f'{recorded} {"was" if there == 1 else "were"} imported, and all have been played (match = "legacy")'
 
     def _compared(self, entry: Entry, asked: Asked) -> Differing | None:
@@ -173,35 +200,31 @@ class Legacy:
         if is_own and (stored.method, stored.url, stored.body) == (wanted.method, wanted.url, wanted.body):
             return None
         days = stored_days(entry.key_spec.rules) or asked.days
-        found: list[tuple[Kind, Difference]] = []
+        found: list[tuple[Subject, Difference]] = []
         if is_own or keyer.key(stored, days) == asked.key:
-            kinds: tuple[Kind, ...] = (Kind.BYTES if is_own else Kind.RULES,)
+            kinds: tuple[Subject, ...] = (Subject.BYTES if is_own else Subject.RULES,)
         else:
             found = self._differences(stored, asked, days)
-            kinds = tuple(kind for kind in Kind if any(kind is one for one, _ in found)) or (Kind.BODY,)
+            kinds = tuple(kind for kind in Subject if any(kind is one for one, _ in found)) or (Subject.BODY,)
         return Differing(
             asked=misses.asked_line(asked),
             entry=self._place(entry),
-            origin=origin(entry) or Origin("", 0),
+            came=imported_from(entry) or ImportedFrom("", 0),
             kinds=kinds,
             differences=tuple(found[:_SHOWN]),
-            own="" if is_own else self._own(asked),
+            own=self._place(own) if not is_own and (own := self._by_key.get(asked.key)) else "",
         )
 
     def _differences(
         self, stored: Request, asked: Asked, days: tuple[date, ...] | None
-    ) -> list[tuple[Kind, Difference]]:
+    ) -> list[tuple[Subject, Difference]]:
         """List how a request differs, each with what it is: first one of each kind, then the rest."""
         keyer, dialect = self._policy.keyer, dialects.find(stored.method, stored.url)
         found = differences(keyer.parts(asked.scrubbed, asked.days), keyer.parts(stored, days))
-        named = [(kind_of(one.path, dialect.name if dialect else None), one) for one in found]
-        firsts = [next((pair for pair in named if pair[0] is kind), None) for kind in Kind]
+        named = [(subject_of(one.path, dialect.name if dialect else None), one) for one in found]
+        firsts = [next((pair for pair in named if pair[0] is kind), None) for kind in Subject]
         leading = [pair for pair in firsts if pair is not None]
         return leading + [pair for pair in named if pair not in leading]
-
-    def _own(self, asked: Asked) -> str:
-        own = (entry for entries in self._imported.values() for entry in entries if entry.key == asked.key)
-        return next(map(self._place, own), "")
 
     def _place(self, entry: Entry) -> str:
         return one_line(self._cassette.store.locate(entry.key, entry.ordinal), 300)
@@ -210,16 +233,8 @@ class Legacy:
 def _forms(asked: Asked) -> Iterator[Request]:
     """Yield a request as it came, then without its secrets, as stored ones are: one that matches needs no scrubbing."""
     yield asked.request
-    yield asked.scrubbed
-
-
-def _line(difference: Difference) -> str:
-    """Return a difference in one line."""
-    path = one_line(difference.path, 160)
-    if difference.kind in ("added", "removed"):
-        is_new = difference.kind == "added"
-        return f"{path}: only {'asked' if is_new else 'stored'}: {difference.asked if is_new else difference.stored}"
-    return f"{path}: asked {difference.asked}, stored {difference.stored}"
+    if asked.scrubbed != asked.request:
+        yield asked.scrubbed
 
 
 def _fault(entry: Entry, key: str, ordinal: int) -> str:

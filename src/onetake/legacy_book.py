@@ -78,12 +78,12 @@ def narrowed(options: Options, settings: Settings, test: str) -> Options:
     Args:
         options: What its markers say.
         settings: The project's.
-        test: Its id.
+        test: Its id; empty outside tests.
 
     Raises:
         FormatError: The file is damaged.
     """
-    if settings.match != "legacy" or options.match is not None or not (known := read(settings.root)):
+    if settings.match != "legacy" or options.match is not None or not test or not (known := read(settings.root)):
         return options
     from onetake.scrub import Scrubber  # only here: it is slow to load
 

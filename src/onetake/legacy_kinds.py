@@ -10,7 +10,7 @@ from onetake.errors import UsageError
 from onetake.jsonpath import parse
 
 
-class Kind(StrEnum):
+class Subject(StrEnum):
     """What differs, in the words of reports."""
 
     PROMPT = "prompt"
@@ -29,24 +29,24 @@ class Kind(StrEnum):
     """The request is the same one, spelled otherwise: order of members, white space, escapes."""
 
 
-COUNTED = frozenset(Kind) - {Kind.RULES, Kind.BYTES}
+COUNTED = frozenset(Subject) - {Subject.RULES, Subject.BYTES}
 """What makes it another request."""
 
-_KINDS = {
-    Field.PROMPT: Kind.PROMPT,
-    Field.ARGUMENTS: Kind.PROMPT,
-    Field.MODEL: Kind.MODEL,
-    Field.TOOLS: Kind.TOOLS,
-    Field.SCHEMA: Kind.SCHEMA,
-    Field.CONTEXT: Kind.CONTEXT,
-    Field.PARAMETER: Kind.PARAMETER,
-    Field.OTHER: Kind.FIELD,
+_SUBJECTS = {
+    Field.PROMPT: Subject.PROMPT,
+    Field.ARGUMENTS: Subject.PROMPT,
+    Field.MODEL: Subject.MODEL,
+    Field.TOOLS: Subject.TOOLS,
+    Field.SCHEMA: Subject.SCHEMA,
+    Field.CONTEXT: Subject.CONTEXT,
+    Field.PARAMETER: Subject.PARAMETER,
+    Field.OTHER: Subject.FIELD,
 }
 _CHOICE = re.compile(r"\$\.\w*(choice|calls|function_call)\b")
 """How tools may be called, which is no tool's schema."""
 
 
-def kind_of(path: str, dialect: str | None) -> Kind:
+def subject_of(path: str, dialect: str | None) -> Subject:
     """Say what a place of a request is.
 
     Args:
@@ -54,15 +54,15 @@ def kind_of(path: str, dialect: str | None) -> Kind:
         dialect: The name of the dialect that the request speaks, if any.
     """
     if not path.startswith("body"):
-        return Kind.HEADER if path.startswith("headers.") else Kind.URL
+        return Subject.HEADER if path.startswith("headers.") else Subject.URL
     inside = path.removeprefix("body")
     if not inside.startswith("$"):
-        return Kind.BODY
+        return Subject.BODY
     # What follows a second `$` is JSON inside a string: the member that holds it counts.
     whole = "$" + inside[1:].partition("$")[0]
     try:
         steps = [step for step in parse(whole) if step is not None]
     except UsageError:  # a name with a `$` in it, cut in the middle
         steps = list(re.findall(r"\w+", whole)[:1])
-    kind = _KINDS[field(steps, dialect)]
-    return Kind.PARAMETER if kind is Kind.TOOLS and _CHOICE.match(whole) else kind
+    found = _SUBJECTS[field(steps, dialect)]
+    return Subject.PARAMETER if found is Subject.TOOLS and _CHOICE.match(whole) else found

@@ -9,6 +9,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from onetake import dialects
 
+_HERE = re.compile(r"localhost|127(?:\.\d{1,3}){3}|::1")
 _OLLAMA = frozenset({"ollama", "ollama-embeddings"})
 _OLLAMA_PORT = 11434
 _OLLAMA_HOST_PORT = re.compile(r"(?:\w+://)?[^/]*:(\d{1,5})/?.*")
@@ -17,6 +18,15 @@ _ROOT = re.compile(
     r"(?:/openai|/engines(?:/[^/]+)?)?/(?:v\d+|openai|deployments/[^/]+)(?:/chat)?"
     r"/(?:completions|embeddings|moderations|classifications|responses(?:/[^/]+)?)/?"
 )
+
+
+def is_here(host: str) -> bool:
+    """Tell whether a host can only be this machine: what its name servers say of other names, nobody knows.
+
+    Args:
+        host: In lower case, an address of IPv6 without brackets.
+    """
+    return _HERE.fullmatch(host) is not None
 
 
 def dialect_of(method: str, url: str) -> dialects.Dialect | None:

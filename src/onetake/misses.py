@@ -18,6 +18,7 @@ from onetake.format.sidecar import without_remedy
 from onetake.key import Keyer, stored_days
 from onetake.lookup import Looked
 from onetake.model import Entry, Mode, Request, header
+from onetake.preparing import BrokenFunctionError
 from onetake.printable import one_line
 from onetake.steps import Asked, Policy
 from onetake.stores.naming import Slot
@@ -71,16 +72,16 @@ class Misses:
             "wait for every call, task and thread before the session's block ends",
         )
 
-    def unprepared(self, request: Request, error: Exception | None = None) -> InteractionNotFound:
+    def unprepared(self, request: Request, error: BrokenFunctionError | None = None) -> InteractionNotFound:
         """Make the refusal of a request that the suite's own function broke on, or left out too late to let it pass.
 
         Args:
             request: The request.
-            error: What the function raised; None where it left the request out.
+            error: Says what broke; None where the function left the request out.
         """
         why = "the suite's own before_record_request leaves this request out, and not by its method and URL alone"
         if error is not None:
-            why = one_line(f"the suite's own before_record_request broke: {type(error).__name__}: {error}", 400)
+            why = one_line(str(error), 400)
         remedy = "name its host or path in `ignore`, which lets it out" if error is None else "mend the function"
         return InteractionNotFound(why, line_of(request, self._policy), "", "", remedy)
 
@@ -208,21 +209,6 @@ def left_early(entry: Entry, policy: Policy) -> InteractionNotFound:
         "",
         "",
         f"record it again and read it to its end: {again}",
-    )
-
-
-def unanswered(asked: Sequence[Asked], again: str) -> str:
-    """Say that live calls brought nothing to keep: the provider could not be reached, or said no.
-
-    Args:
-        asked: What was asked; one or more.
-        again: The command that asks again.
-    """
-    more = f" (and {len(asked) - 1} more)" if len(asked) > 1 else ""
-    return (
-        f"no answer to keep came: {asked_line(asked[0])}{more}\n"
-        "  what is stored is as it was: without --record-mode it is replayed, and nobody is asked\n"
-        f"  to record, once the provider answers: {again}"
     )
 
 

@@ -23,6 +23,11 @@ def under_pytest() -> bool:
     return "PYTEST_VERSION" in os.environ or "PYTEST_CURRENT_TEST" in os.environ
 
 
+def running_test() -> str:
+    """Return the id of the test that pytest runs, in this process or in one that started it; empty where none is."""
+    return os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
+
+
 def set_flag(mode: Mode | None) -> Mode | None:
     """Set what `--record-mode` said, which goes before what code, environment and settings say; returns what was set.
 

@@ -14,8 +14,10 @@ from onetake.model import Mode, Repeats
 from onetake.settings import KeyRules, MaxAge, Settings, key_rules, parse_max_age, parse_setting
 
 if TYPE_CHECKING:
+    from onetake.contract import Contract
     from onetake.scrub import Scrubber
     from onetake.steps import Policy
+    from onetake.traffic import Traffic
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +72,11 @@ def policy_of(
         UsageError: A value is wrong.
     """
     # Loaded here: the pytest plugin needs the options of sessions that hardly any suite opens.
-    from onetake.contract import as_contracts
     from onetake.key import Keyer
     from onetake.scrub import Scrubber
     from onetake.steps import Policy
-    from onetake.traffic import Traffic
 
     outside = options if isinstance(options, FromOutside) else FromOutside(options.name)
-    contracts = as_contracts(
-        options.contract,
-        root=settings.root,
-        declared=settings.contracts,
-        schema_version=options.schema_version,
-        prefix=settings.prefix,
-    )
     rules = joined(settings.key, key_rules(options.key))
     scrubber = Scrubber(settings.scrub, key_headers=rules.headers)
     return Policy(
@@ -91,17 +84,13 @@ def policy_of(
         root=settings.root,
         repeats=said("repeats", options.repeats, settings.repeats or _repeats_of(outside)),
         match=said("match", options.match, settings.match),
-        contracts=contracts,
+        contracts=_contracts_of(options, settings),
         declared=settings.contracts,
         keep=said("keep", options.keep, settings.keep),
         on_reject=said("on_reject", options.on_reject, settings.on_reject),
         keyer=Keyer(rules),
         scrubber=scrubber,
-        traffic=Traffic(
-            hosts=[*settings.hosts, *parse_setting("hosts", options.hosts, "hosts")],
-            ignore=[*settings.ignore, *parse_setting("ignore", options.ignore, "ignore")],
-            quiet=settings.quiet,
-        ),
+        traffic=_traffic_of(options, settings),
         max_age=parse_max_age(options.max_age) or settings.max_age,
         test=scrubber.begin().text(test),
         node=scrubber.begin().text(node),
@@ -109,6 +98,28 @@ def policy_of(
         is_program=outside.is_program,
         prefix=settings.prefix,
         unrecorded=unrecorded,
+    )
+
+
+def _contracts_of(options: Options, settings: Settings) -> tuple[Contract, ...]:
+    from onetake.contract import as_contracts
+
+    return as_contracts(
+        options.contract,
+        root=settings.root,
+        declared=settings.contracts,
+        schema_version=options.schema_version,
+        prefix=settings.prefix,
+    )
+
+
+def _traffic_of(options: Options, settings: Settings) -> Traffic:
+    from onetake.traffic import Traffic
+
+    return Traffic(
+        hosts=[*settings.hosts, *parse_setting("hosts", options.hosts, "hosts")],
+        ignore=[*settings.ignore, *parse_setting("ignore", options.ignore, "ignore")],
+        quiet=settings.quiet,
     )
 
 

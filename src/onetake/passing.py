@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onetake import forking
+from onetake import dialects, forking, waiting
 from onetake.ledger import Ledger
 from onetake.misses import line_of
 from onetake.model import Request
@@ -23,6 +23,8 @@ class Passing:
         self._ledger = ledger
         self._warned: set[tuple[str, str]] = set()
         self._lock = forking.Lock()
+        if waiting.may_not_block():
+            dialects.known()  # they look at files once, and the first call may come inside an event loop
 
     def passes(self, method: str, url: str) -> bool:
         """Tell whether a request goes out untouched, and warn of one that looks like a model's."""

@@ -42,16 +42,25 @@ class Pins:
             path: Its file.
             entry: What it holds; None where that cannot be read.
         """
-        places = {_relative(path, self._root), _relative(os.path.realpath(path), self._real_root)}
-        named = [word for word in self._patterns if self._names(word, places, entry)]
-        self._matched.update(named)
-        if named:
-            return f"pinned by the settings: {named[0]!r}"
+        if word := self.word(path, entry):
+            return f"pinned by the settings: {word!r}"
         said = entry.provenance.get("pinned") if entry else None
         if said is None:
             return ""
         reason = said.get("reason") if isinstance(said, dict) else ""
         return "pinned" + (f": {one_line(str(reason), 200)}" if reason else "")
+
+    def word(self, path: Path, entry: Entry | None) -> str:
+        """Return the first word that names an entry, empty where none does.
+
+        Args:
+            path: Its file.
+            entry: What it holds; None where that cannot be read.
+        """
+        places = {_relative(path, self._root), _relative(os.path.realpath(path), self._real_root)}
+        named = [word for word in self._patterns if self._names(word, places, entry)]
+        self._matched.update(named)
+        return named[0] if named else ""
 
     def _names(self, word: str, places: set[str], entry: Entry | None) -> bool:
         if word in self._keys and entry is not None and entry.key.startswith(word):

@@ -129,6 +129,20 @@ def _escaped(text: str) -> str:
     return text.replace("…", "...").encode("unicode_escape").decode("ascii")
 
 
+def sides(path: str, asked: str, stored: str) -> str:
+    """Say in one line how a place of what was asked differs from what is stored.
+
+    Args:
+        path: The place.
+        asked: What was asked there, printable; empty where it is not there.
+        stored: What is stored there; empty where it is not there. One of the two is.
+    """
+    found = [f"{word} {said}" for word, said in (("asked", asked), ("stored", stored)) if said]
+    if len(found) == 1:
+        found = [f"only {'asked' if asked else 'stored'}: {asked or stored}"]
+    return f"{one_line(path, 160)}: {', '.join(found)}"
+
+
 def counted(number: int, word: str) -> str:
     """Write a number of things: `1 call`, `2 calls`.
 

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from onetake import legacy_book, pytest_vcr, pytest_vcr_places
+from onetake import legacy_book
 from onetake.errors import OnetakeError, UsageError
 from onetake.model import Mode
 from onetake.options import Options, without_secrets
 from onetake.pytest_reports import RunningTest, is_worker
+from onetake.pytest_vcr_serving import is_marked
 from onetake.settings import Settings, load_settings
 from onetake.settings_values import nearest
 
@@ -32,7 +33,7 @@ _settings_of = pytest.StashKey[dict[Path, Settings]]()
 
 def is_ours(item: pytest.Item) -> bool:
     """Tell whether a test has the marker, or vcrpy's where that is free, or asks for the `cassette` fixture."""
-    return item.get_closest_marker("cassette") is not None or _asks_for_ours(item) or pytest_vcr.is_marked(item)
+    return item.get_closest_marker("cassette") is not None or _asks_for_ours(item) or is_marked(item)
 
 
 def is_skip(error: BaseException) -> bool:
@@ -43,6 +44,7 @@ def is_skip(error: BaseException) -> bool:
 
 def open_session(item: pytest.Item) -> RunningTest:
     """Open a test's session; where that is wrong the test fails with what is wrong."""
+    from onetake import pytest_vcr
     from onetake.session_run import SessionRun  # the first session loads what serves it, and no suite without markers
 
     with failing():
@@ -91,6 +93,8 @@ def said_by(node: pytest.Item | pytest.Collector) -> dict[str, Any]:
     Raises:
         UsageError: A marker has an argument that is none.
     """
+    from onetake import pytest_vcr
+
     said: dict[str, Any] = {}
     for marker in node.iter_markers("cassette"):
         said = {**_arguments(marker), **said}
@@ -104,6 +108,8 @@ def settings_of(config: pytest.Config, file: Path) -> Settings:
         config: Of the run.
         file: What defines it.
     """
+    from onetake import pytest_vcr_places
+
     known = config.stash.setdefault(_settings_of, {})
     folder = file.parent
     if folder not in known:
@@ -129,11 +135,16 @@ def _id_of(item: pytest.Item) -> str:
 
 def node_of(item: pytest.Item) -> str:
     """Return a test's id as pytest takes it from the folder where it was started."""
+    return node_in(item.config, item.path, _id_of(item))
+
+
+def node_in(config: pytest.Config, file: Path, test: str) -> str:
+    """Return the id of a test in a file as pytest takes it from the folder where it was started."""
     try:
-        path = os.path.relpath(item.path, item.config.invocation_params.dir)
+        path = os.path.relpath(file, config.invocation_params.dir)
     except ValueError:  # another drive
-        return _id_of(item)
-    return Path(path).as_posix() + "".join(_id_of(item).partition("::")[1:])
+        return test
+    return Path(path).as_posix() + "".join(test.partition("::")[1:])
 
 
 def _arguments(marker: pytest.Mark) -> dict[str, Any]:
@@ -149,6 +160,7 @@ def _arguments(marker: pytest.Mark) -> dict[str, Any]:
 
 def own_folder(item: pytest.Item) -> Path:
     """Return a test's own cassette: `cassettes/<test module>/<Class.test name[params]>/` beside the test."""
+    from onetake import pytest_vcr, pytest_vcr_places
     from onetake.scrub import Scrubber
 
     names = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]

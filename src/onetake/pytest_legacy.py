@@ -13,13 +13,17 @@ import pytest
 
 from onetake import legacy_book, modes
 from onetake.errors import OnetakeError
-from onetake.printable import counted, one_line
+from onetake.printable import counted, sides
+from onetake.pytest_reports import OUTCOME
 from onetake.pytest_whole import selection
 from onetake.settings import Settings, load_settings
+from onetake.settings_files import nearest_file
 
 _SHOWN = 3
 """Requests of one test that are shown; the report file has all."""
 _GROWN = 5
+_MARKS = ("cassette", "vcr")
+"""What a test is marked with that has a session."""
 _watch = pytest.StashKey["LegacyWatch"]()
 
 
@@ -92,9 +96,19 @@ class LegacyWatch:
         self._outcomes = outcomes
         self._crashed = crashed
         self._seen: dict[Path, dict[str, _Seen]] = {}
+        self._unbegun: set[str] = set()
+        """Marked tests that failed before their session was open, of which no outcome tells."""
         self.failing: list[str] = []
         """Why the run fails, one line each."""
         self._said: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note a marked test that failed before its session was open: in a fixture of its suite, say."""
+        if report.when != "setup":
+            return
+        self._unbegun.discard(report.nodeid)
+        if report.failed and OUTCOME not in vars(report) and any(word in report.keywords for word in _MARKS):
+            self._unbegun.add(report.nodeid)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -138,26 +152,35 @@ class LegacyWatch:
             return
         if settings.match != "legacy":
             return
-        now = {
-            name: one for name, one in _numbers(known, tests).items() if not is_whole or _is_there(name, self._config)
-        }
+        numbers = _numbers(known, tests)
+        now = {name: one for name, one in numbers.items() if not is_whole or _is_there(name, self._config)}
         total, limit = sum(now.values()), settings.legacy_differing
         if limit is not None and total > limit:
             self.failing.append(_too_many(total, limit, known, now))
-            now = {
-                name: min(number, known.get(name, number))
-                for name, number in now.items()
-                if name in known or not number
-            }
+            now = _not_grown(now, known)
+        unknown = self._never_passed(root, known, tests)
+        falls = is_whole and (limit is None or total < limit)
         if modes.in_ci():
-            if limit is not None and total < limit and is_whole:
+            if falls and limit is not None and not unknown:
                 self._said.append(f"legacy_differing can fall from {limit} to {total}: a run outside CI writes it")
             return
-        unknown = [name for name, one in tests.items() if one.by_url and "failed" in one.outcomes and name not in known]
-        if is_whole and unknown and (limit is None or total < limit):
+        if falls and unknown:
             what = f"{counted(len(unknown), 'test')} failed and never passed yet, so nobody knows what differs there"
             self._said.append(f"{what}: legacy_differing is not written; by what is known it is {total}")
-        self._write(root, settings, known, now, total if is_whole and not unknown else None)
+        now = {name: number for name, number in now.items() if name not in unknown}
+        self._write(root, settings, known, now, total if falls and not unknown else None)
+
+    def _never_passed(self, root: Path, known: Mapping[str, int], tests: Mapping[str, _Seen]) -> set[str]:
+        """Return the failing tests of a settings folder of which no run knows yet how many answers differ."""
+        failed = {name for name, one in tests.items() if one.by_url and "failed" in one.outcomes}
+        failed |= {name for name in self._unbegun if self._root_of(name) == root}
+        return failed - known.keys()
+
+    def _root_of(self, test: str) -> Path | None:
+        with suppress(OnetakeError):
+            if found := nearest_file(self._config.rootpath / test.partition("::")[0]):
+                return found.path.parent
+        return None
 
     def _write(
         self, root: Path, settings: Settings, known: dict[str, int], now: dict[str, int], total: int | None
@@ -171,11 +194,11 @@ class LegacyWatch:
         if strict := [name for name, number in now.items() if not number and known.get(name) != 0]:
             tests = f"{counted(len(strict), 'test')} had no differing request"
             self._said.append(f"{tests}: from now on matched strictly ({legacy_book.NAME}; commit it)")
-        limit = settings.legacy_differing
-        if total is None or (limit is not None and total >= limit):
+        if total is None:
             return
         from onetake.restating import restate  # only here: hardly any run writes it
 
+        limit = settings.legacy_differing
         if restate(root, "legacy_differing", total, "match") is None:
             self._said.append(f"write legacy_differing = {total} beside match: it may only fall")
         else:
@@ -201,6 +224,11 @@ def _numbers(known: Mapping[str, int], tests: Mapping[str, _Seen]) -> dict[str, 
     return now
 
 
+def _not_grown(now: Mapping[str, int], known: Mapping[str, int]) -> dict[str, int]:
+    """Return the numbers that may be written where there are too many: none that is new, and none that grew."""
+    return {name: min(number, known.get(name, number)) for name, number in now.items() if name in known or not number}
+
+
 def _is_there(name: str, config: pytest.Config) -> bool:
     """Tell whether a test's source still has its name; it may be one that is always left out."""
     file, _, inside = name.partition("::")
@@ -214,7 +242,8 @@ def _too_many(total: int, limit: int, known: Mapping[str, int], now: Mapping[str
     grown = [name for name, number in now.items() if number > known.get(name, 0)]
     names = ", ".join(grown[:_GROWN]) + (f" and {len(grown) - _GROWN} more" if len(grown) > _GROWN else "")
     allowed = f"legacy_differing allows {limit}: their number may only fall"
-    return f"{total} answers go to requests that differ from the recorded ones, and {allowed}; more in {names}"
+    go = f"{counted(total, 'answer')} {'goes' if total == 1 else 'go'}"
+    return f"{go} to requests that differ from the recorded ones, and {allowed}; more in {names}"
 
 
 def _total(seen: Mapping[str, _Seen]) -> str:
@@ -237,12 +266,10 @@ def _told(name: str, one: _Seen) -> str:
     for each in counting[:_SHOWN]:
         own = f"; its own answer is stored: {each['own']}" if each["own"] else ""
         shown.append(f"  {', '.join(each['kinds'])}: {each['asked']}{own}")
-        shown += [f"    {_line(found)}" for found in each["differences"][: len(each["kinds"])]]
+        shown += [
+            f"    {sides(found['path'], found['asked'], found['stored'])}"
+            for found in each["differences"][: len(each["kinds"])]
+        ]
     if len(counting) > _SHOWN:
         shown.append(f"  and {len(counting) - _SHOWN} more")
     return "\n".join(shown)
-
-
-def _line(found: Mapping[str, str]) -> str:
-    sides = [f"{word} {found[word]}" for word in ("asked", "stored") if found[word]]
-    return f"{one_line(found['path'], 160)}: {'only ' * (len(sides) == 1)}{', '.join(sides)}"

@@ -2,13 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
-from onetake import pytest_vcr
+from onetake import pytest_vcr_serving
 from onetake.settings import MODE_WORDS
+
+_OURS: Mapping[str, Mapping[str, Any]] = {
+    "--unused": {
+        "dest": "onetake_unused",
+        "choices": ("ignore", "warn", "fail"),
+        "default": "warn",
+        "help": "what to do about entries that no test of a whole, green run used (default: warn)",
+    },
+    "--unmarked": {
+        "dest": "onetake_unmarked",
+        "choices": ("ignore", "warn", "fail"),
+        "help": "what to do about tests without a cassette that reach a model: ignore, warn (the default where any"
+        " test has a cassette), fail (refuse the call, and fail the test)",
+    },
+    "--onetake-report": {"metavar": "FILE", "help": "write what the run did, as JSON, to this file"},
+    "--onetake-vcr": {
+        "action": "store_true",
+        "help": "serve the vcr marker and the fixtures of pytest-recording, also where that is active",
+    },
+    "--onetake-vcr-entries": {
+        "metavar": "DIR",
+        "help": "as --onetake-vcr, with cassettes, settings and all that is written under DIR (for onetake migrate)",
+    },
+}
+_RECORD_MODE = {
+    "choices": MODE_WORDS,
+    "help": "none (replay only, the default), once, new_episodes, all (ask everything again), off (no cassettes)",
+}
 
 
 def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> None:
@@ -18,56 +46,12 @@ def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> N
         parser: pytest's.
         manager: Which knows the plugins that are loaded after us.
     """
-    _add(
-        parser,
-        "--unused",
-        dest="onetake_unused",
-        choices=("ignore", "warn", "fail"),
-        default="warn",
-        help="what to do about entries that no test of a whole, green run used (default: warn)",
-    )
-    _add(
-        parser,
-        "--unmarked",
-        dest="onetake_unmarked",
-        choices=("ignore", "warn", "fail"),
-        default=None,
-        help="what to do about tests without a cassette that reach a model: ignore, warn (the default where any"
-        " test has a cassette), fail (refuse the call, and fail the test)",
-    )
-    _add(
-        parser,
-        "--onetake-report",
-        metavar="FILE",
-        default=None,
-        help="write what the run did, as JSON, to this file",
-    )
-    _add(
-        parser,
-        "--onetake-vcr",
-        dest="onetake_vcr",
-        action="store_true",
-        default=False,
-        help="serve the vcr marker and the fixtures of pytest-recording, also where that is active",
-    )
-    _add(
-        parser,
-        "--onetake-vcr-entries",
-        dest="onetake_vcr_entries",
-        metavar="DIR",
-        default=None,
-        help="as --onetake-vcr, with cassettes, settings and all that is written under DIR (for onetake migrate)",
-    )
-    if not pytest_vcr.recording_comes(manager):
+    for name, what in _OURS.items():
+        _add(parser, name, **what)
+    if not pytest_vcr_serving.recording_comes(manager):
         _add_recordings(parser)
-    if not pytest_vcr.option_comes(manager):
-        _add(
-            parser,
-            "--record-mode",
-            choices=MODE_WORDS,
-            default=None,
-            help="none (replay only, the default), once, new_episodes, all (ask everything again), off (no cassettes)",
-        )
+    if not pytest_vcr_serving.option_comes(manager):
+        _add(parser, "--record-mode", **_RECORD_MODE)
 
 
 def _add_recordings(parser: pytest.Parser) -> None:
@@ -76,8 +60,8 @@ def _add_recordings(parser: pytest.Parser) -> None:
         "--block-network": "let no test without a recording cassette reach the network",
         "--disable-recording": "give no test that is marked vcr a cassette",
     }.items():
-        _add(parser, name, action="store_true", default=False, help=what)
-    _add(parser, "--allowed-hosts", default=None, help="hosts that --block-network lets through: regexes, by commas")
+        _add(parser, name, action="store_true", help=what)
+    _add(parser, "--allowed-hosts", help="hosts that --block-network lets through: regexes, by commas")
 
 
 def _add(parser: pytest.Parser, name: str, **what: Any) -> None:

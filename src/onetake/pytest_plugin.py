@@ -18,7 +18,8 @@ from onetake import (
     pytest_scopes,
     pytest_summary,
     pytest_usage,
-    pytest_vcr,
+    pytest_vcr_notes,
+    pytest_vcr_serving,
 )
 from onetake.errors import Refusal
 from onetake.ledger import softly
@@ -26,6 +27,7 @@ from onetake.model import Mode
 from onetake.pytest_binding import item_bound
 from onetake.pytest_items import ARGUMENTS, is_ours, is_skip, open_session, running
 from onetake.pytest_reports import is_worker
+from onetake.pytest_vcr_serving import is_marked
 from onetake.settings import MODE_WORDS, parse_mode
 from onetake.settings_start import set_start
 from onetake.tracebacks import end_at_callers_line, family
@@ -47,7 +49,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     """Declare the hook by which suites configure vcrpy."""
-    pytest_vcr.add_hook(pluginmanager)
+    pytest_vcr_serving.add_hook(pluginmanager)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -56,13 +58,14 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         f"cassette(name=None, *, {', '.join(ARGUMENTS)}): record and replay this test's model calls",
     )
-    pytest_vcr.configure(config)
-    if pytest_vcr.acts(config):
+    pytest_vcr_notes.watch(config)
+    pytest_vcr_serving.configure(config)
+    if pytest_vcr_serving.acts(config):
         from onetake import pytest_vcr_fixtures
 
         # Later than pytest-recording, whose fixtures of these names are not set up then.
         config.pluginmanager.register(pytest_vcr_fixtures, "onetake-vcr-fixtures")
-    if pytest_vcr.asked(config):
+    if pytest_vcr_serving.asked(config):
         from onetake import pytest_vcr_calls
 
         pytest_vcr_calls.take_over(config)
@@ -95,7 +98,10 @@ def cassette(request: pytest.FixtureRequest) -> Session:
 def _onetake_session(request: pytest.FixtureRequest) -> Generator[None]:
     """Open the test's session before its other fixtures, where it is marked or asks for the `cassette` fixture."""
     item = request.node
-    pytest_vcr.read_fixtures(request)
+    if is_marked(item):
+        from onetake import pytest_vcr
+
+        pytest_vcr.read_fixtures(request)
     if is_ours(item):
         open_session(item)
     yield
@@ -171,7 +177,7 @@ def pytest_runtest_makereport(
     report = yield
     pytest_fixtures.tell(item.config, report)
     if report.when == "teardown":
-        pytest_vcr.note(report, item, legacy=test is not None and test.run.goes_by_url)
+        pytest_vcr_notes.note(report, item, legacy=test is not None and test.run.goes_by_url)
     if test is not None:
         if report.when == "teardown":
             pytest_making.note(report, test.run, passed=test.passed)

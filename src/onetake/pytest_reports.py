@@ -15,6 +15,7 @@ from onetake import prices
 from onetake.errors import OnetakeError, Refusal
 from onetake.model import Entry
 from onetake.printable import counted, one_line
+from onetake.settings_values import BAD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,8 +28,7 @@ SECTION = "onetake"
 OUTCOME = "onetake"
 """The attribute of a test's last report that holds its outcome: it goes with the report from a worker to its master."""
 
-_KEEPABLE = ("violation", "length", "refusal", "cut")
-_TOLD_OTHERWISE = ("answer refused", "answered from a run that failed", "legacy: ")
+_TOLD_OTHERWISE = ("answer refused", "answered from a run that failed")
 _MOST_NOTES = 3
 _LONGEST_NOTE = 200
 untold = pytest.StashKey[list["RunningTest"]]()
@@ -190,7 +190,9 @@ def _remarks(run: SessionRun) -> Iterator[str]:
     session = run.session
     if session.rejects:
         yield _said_of(session.rejects, {entry.key for entry in session.recorded})
-    notes = [note for note in run.ledger.notes if not note.startswith(_TOLD_OTHERWISE)]
+    from onetake.legacy import TOLD  # with the engine, which any session has loaded
+
+    notes = [note for note in run.ledger.notes if not note.startswith((*_TOLD_OTHERWISE, TOLD))]
     yield from (one_line(note, _LONGEST_NOTE) for note in notes[:_MOST_NOTES])
     if len(notes) > _MOST_NOTES:
         yield f"and {len(notes) - _MOST_NOTES} more remarks"
@@ -237,7 +239,7 @@ def _said_of(rejects: tuple[Entry, ...], recorded: set[str]) -> str:
     said = f"{counted(len(rejects), 'answer')} refused ({', '.join(kinds)}), not stored"
     if all(entry.key in recorded for entry in rejects):
         return said
-    keep = ", ".join(f'"{kind}"' for kind in kinds if kind in _KEEPABLE)
+    keep = ", ".join(f'"{kind}"' for kind in kinds if kind in BAD)
     return f"{said}: this test will miss at replay" + (f"; keep=[{keep}] stores it" if keep else "")
 
 

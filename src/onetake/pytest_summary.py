@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from onetake import modes, prices, pytest_legacy, pytest_usage, pytest_vcr
+from onetake import modes, prices, pytest_legacy, pytest_usage, pytest_vcr_notes
 from onetake.model import Mode
 from onetake.printable import counted
 from onetake.pytest_fixtures import FIXTURES
@@ -164,7 +164,7 @@ class Results:
             yield from (f"{name}: {text}" for text in texts)
         yield from self._strays()
         yield from pytest_usage.usage_report(config).lines()
-        yield from pytest_vcr.lines(config)
+        yield from pytest_vcr_notes.lines(config)
 
     def _refused_everywhere(self, config: pytest.Config) -> Iterator[str]:
         """Say once how all the tests that miss something are mended by recording; one test alone says it itself."""

@@ -12,21 +12,25 @@ from typing import Any
 
 import pytest
 
-from onetake import active, hooking
-from onetake.model import Mode, Request, Response
+from onetake import active, hooking, legacy_book, modes, pytest_vcr_notes
+from onetake.errors import UsageError
+from onetake.model import Mode
 from onetake.options import Options
 from onetake.preparing import Preparing
-from onetake.pytest_vcr_places import moved, settings_for, without_ending
+from onetake.pytest_items import node_in
+from onetake.pytest_vcr_places import moved, settings_for
 from onetake.scopes import start
 from onetake.session_run import SessionRun
 from onetake.settings import load_settings
 from onetake.stores.naming import folder_name
-from onetake.vcrwords import matching
+from onetake.vcrwords import functions, matching, shapes
 from onetake.vcrwords.cassettes import VcrCassette
-from onetake.vcrwords.configuration import functions_prepare, refuse_unequalled
-from onetake.vcrwords.requests import as_vcr, from_vcr
+from onetake.vcrwords.configuration import refuse_unequalled, sensitive_steps, unknown_in
+from onetake.vcrwords.naming import without_ending
 
 _OPENED = "_onetake_opened"
+_COMPOSED = "before_record_request, or a filter"
+"""What vcrpy has made one function of; which of them breaks or leaves out, nobody can tell."""
 
 
 def take_over(config: pytest.Config) -> None:
@@ -37,10 +41,17 @@ def take_over(config: pytest.Config) -> None:
     """
     if importlib.util.find_spec("vcr") is None:
         return
-    decorator = import_module("vcr.cassette").CassetteContextDecorator
-    before = decorator.__enter__, decorator.__exit__
+    decorator, configured = import_module("vcr.cassette").CassetteContextDecorator, import_module("vcr.config").VCR
+    before = decorator.__enter__, decorator.__exit__, configured.get_merged_config
+
+    def merged(self: Any, **said: Any) -> Any:
+        shapes.check({**vars(self), **said})
+        pytest_vcr_notes.add(config, unknown_in(said))
+        return before[2](self, **said)
 
     def enter(self: Any) -> VcrCassette:
+        if _OPENED in vars(self):
+            raise UsageError("this cassette is open already: have the inner block open one of its own by use_cassette")
         opened = _Opened(self._args_getter(), config)
         vars(self)[_OPENED] = opened
         return opened.cassette
@@ -49,8 +60,9 @@ def take_over(config: pytest.Config) -> None:
         vars(self).pop(_OPENED).close(error)
 
     def put_back() -> None:
-        decorator.__enter__, decorator.__exit__ = before
+        decorator.__enter__, decorator.__exit__, configured.get_merged_config = before
 
+    configured.get_merged_config = merged
     hooking.put(decorator, "__enter__", enter)  # as a hook of ours, that nobody takes it for another tool's start
     hooking.put(decorator, "__exit__", leave)
     config.add_cleanup(put_back)
@@ -75,13 +87,14 @@ class _Opened:
         path = Path(transform(os.fspath(said["path"])))
         place = moved(config, Path.cwd() / path.parent) / folder_name(without_ending(path.name))
         preparing, compare = _preparing(said)
-        mode = getattr(said["record_mode"], "value", said["record_mode"])
+        mode = shapes.mode_of(said["record_mode"])
         repeats = "same" if said.get("allow_playback_repeats") else "sequence"
         settings = settings_for(config, load_settings(start()))
-        self._run = SessionRun(Options(place, mode=mode, repeats=repeats), settings, Mode.ONCE, preparing=preparing)
+        options = legacy_book.narrowed(Options(place, mode=mode, repeats=repeats), settings, modes.running_test())
+        self._run = SessionRun(options, settings, Mode.ONCE, node=_node(config), preparing=preparing)
         self._scope = self._run.open()
         self._token: Token[active.Scope | None] = active.bind(self._scope)
-        self.cassette = VcrCassette(self._run.session, preparing, compare)
+        self.cassette = VcrCassette(self._scope.engine, preparing, compare)
         self.cassette.inject = bool(said.get("inject"))
 
     def close(self, error: BaseException | None) -> None:
@@ -91,27 +104,22 @@ class _Opened:
         self._run.settle(error, expects_calls=False)
 
 
+def _node(config: pytest.Config) -> str:
+    """Return the test that runs as pytest takes it from the current folder; empty outside tests."""
+    test = modes.running_test()
+    return node_in(config, config.rootpath / test.partition("::")[0], test) if test else ""
+
+
 def _preparing(said: Mapping[str, Any]) -> tuple[Preparing, matching.Compare]:
-    prepare = said["before_record_request"]
     matchers = list(said["match_on"])
     compare = matching.compare_with(matchers)
     names = {each.__name__ for each in matchers if each.__module__ == "vcr.matchers"}
     is_default = len(names) == len(matchers) and names == set(matching.DEFAULT)
-
-    def request(asked: Request) -> Request | None:
-        changed = prepare(as_vcr(asked))
-        return from_vcr(changed, asked) if changed is not None else None
-
-    def passes(method: str, url: str) -> bool:
-        try:
-            return prepare(as_vcr(Request(method, url))) is None
-        except Exception:  # noqa: BLE001 - it looks at more than there is yet; it is asked again of the whole request
-            return False
-
-    def matches(asked: Request, stored: Request) -> bool:
-        return compare(as_vcr(asked), as_vcr(stored))
-
-    def response(answer: Response) -> Response | None:
-        return functions_prepare([said["before_record_response"]])(answer)
-
-    return Preparing(request, response, None if is_default else matches, passes), compare
+    steps = [(_COMPOSED, said["before_record_request"]), *sensitive_steps(said.get("filter_sensitive_data"))]
+    preparing = Preparing(
+        request=functions.prepares(steps),
+        response=functions.prepares_answers([said["before_record_response"]]),
+        matches=None if is_default else functions.matches(compare),
+        passes=functions.passes(steps),
+    )
+    return preparing, compare

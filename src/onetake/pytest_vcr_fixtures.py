@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from onetake import pytest_vcr
 from onetake.model import Mode
-from onetake.pytest_items import running
-from onetake.pytest_vcr_places import cassette_name
+from onetake.pytest_items import failing, running
+from onetake.pytest_vcr_serving import is_marked
 
 
 @pytest.fixture(scope="session")
@@ -46,6 +45,8 @@ def vcr_markers(request: pytest.FixtureRequest) -> list[pytest.Mark]:
 @pytest.fixture
 def default_cassette_name(request: pytest.FixtureRequest) -> str:
     """Return the name of the test's cassette."""
+    from onetake.pytest_vcr_places import cassette_name
+
     return cassette_name(request.node)
 
 
@@ -75,8 +76,12 @@ def _onetake_block_network(request: pytest.FixtureRequest, _onetake_session: Non
         yield
         return
     from onetake import pytest_vcr_network
+    from onetake.vcrwords import shapes
 
-    with pytest_vcr_network.blocked(request.getfixturevalue("allowed_hosts") or ()):
+    allowed = request.getfixturevalue("allowed_hosts") or ()
+    with failing():
+        shapes.check({"allowed_hosts": allowed})
+    with pytest_vcr_network.blocked(allowed):
         yield
 
 
@@ -84,10 +89,11 @@ def _onetake_block_network(request: pytest.FixtureRequest, _onetake_session: Non
 def vcr(request: pytest.FixtureRequest, _onetake_session: None) -> Any:
     """Return the test's cassette in vcrpy's words; None for a test without the marker."""
     test = request.node.stash.get(running, None)
-    if test is None or not pytest_vcr.is_marked(request.node):
+    if test is None or not is_marked(request.node):
         return None
+    from onetake import pytest_vcr
     from onetake.vcrwords.cassettes import VcrCassette
     from onetake.vcrwords.matching import compare_all
 
     said = pytest_vcr.configuration_of(request.node)
-    return VcrCassette(test.run.session, said.preparing, compare_all(said.match_on, said.own))
+    return VcrCassette(test.scope.engine, said.preparing, compare_all(said.match_on, said.own))

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from onetake.settings import Settings
+from onetake.settings import ContractSettings, Settings
 from onetake.settings_values import EVERY_KIND
 from onetake.stores.naming import folder_name
-
-_FILE = re.compile(r"[.](?:ya?ml|json)(?:[.]gz)?$", re.IGNORECASE)
-_FORBIDDEN = re.compile(r"""[<>?%*:|"'/\\]""")
+from onetake.vcrwords.naming import file_name
 
 
 def cassette_name(item: pytest.Item) -> str:
@@ -23,7 +20,7 @@ def cassette_name(item: pytest.Item) -> str:
     if marker is not None and marker.args:
         return str(marker.args[0])
     owner = getattr(item, "cls", None)
-    return _FORBIDDEN.sub("-", f"{owner.__name__}.{item.name}" if owner else item.name)
+    return file_name(f"{owner.__name__}.{item.name}" if owner else item.name)
 
 
 def folder_name_in(folder: Path, name: str) -> str:
@@ -36,21 +33,16 @@ def folder_name_in(folder: Path, name: str) -> str:
     Returns:
         Our name; where nothing has that, and an import is there under the name that pytest-recording gives, that one.
     """
-    ours, theirs = folder_name(name), folder_name(_FORBIDDEN.sub("-", name))
+    ours, theirs = folder_name(name), folder_name(file_name(name))
     if ours == theirs or (folder / ours).is_dir() or not (folder / theirs).is_dir():
         return ours
     from onetake.cassette import Cassette
-    from onetake.imported import origin
+    from onetake.imported import imported_from
     from onetake.model import Entry
     from onetake.stores.directory import DirectoryStore
 
     held = (entry for _, _, entry in Cassette(DirectoryStore(folder / theirs)).all() if isinstance(entry, Entry))
-    return theirs if any(map(origin, held)) else ours
-
-
-def without_ending(name: str) -> str:
-    """Return a cassette's name without what tells a file's format."""
-    return _FILE.sub("", name)
+    return theirs if any(map(imported_from, held)) else ours
 
 
 def moved(config: pytest.Config, folder: Path) -> Path:
@@ -77,4 +69,13 @@ def settings_for(config: pytest.Config, settings: Settings) -> Settings:
         legacy_differing=None,
         keep=EVERY_KIND,
         hosts=(*settings.hosts, *hosts),
+        contracts={name: _from(settings.root, one) for name, one in settings.contracts.items()},
     )
+
+
+def _from(root: Path, contract: ContractSettings) -> ContractSettings:
+    """Return a declared contract whose files are found from any folder."""
+    from onetake.contract import names_type
+
+    schema = contract.schema if names_type(contract.schema) else str(root / contract.schema)
+    return replace(contract, schema=schema, watch=tuple(str(root / file) for file in contract.watch))

@@ -12,14 +12,14 @@ from onetake.stores import files
 _HEADER = re.compile(rb"^[ \t]*\[", re.MULTILINE)
 
 
-def restate(root: Path, name: str, value: int, after: str) -> Path | None:
+def restate(root: Path, name: str, value: int, after: str = "") -> Path | None:
     """Write a setting that is a whole number into the file that a settings folder's settings are read from.
 
     Args:
         root: The settings' folder.
         name: The setting's, at the top of onetake's table.
         value: What it becomes.
-        after: The setting behind whose line it is written where it is not there yet.
+        after: The setting behind whose line it is written where it is not there yet; empty for the end of the table.
 
     Returns:
         The file; None where it could not be written without touching more than that: it is then as it was.
@@ -49,11 +49,12 @@ def _changed(data: bytes, table: str, name: str, value: int, after: str) -> byte
     if re.search(line, inside, re.MULTILINE):
         inside = re.sub(line, rb"\g<1>%d" % value, inside, count=1, flags=re.MULTILINE)
     else:
-        behind = re.search(rf"^[ \t]*{after}[ \t]*=[^\r\n]*(\r?\n|\Z)".encode(), inside, re.MULTILINE)
+        last = rf"^[ \t]*{after}[ \t]*=[^\r\n]*(\r?\n|\Z)" if after else r"\S[^\r\n]*(\r?\n|\Z)(?!\s*\S)|\A(?!\s*\S)"
+        behind = re.search(last.encode(), inside, re.MULTILINE)
         if behind is None:
             return None
         end_of_line = behind[1] or b"\n"
-        lead = b"" if behind[1] else b"\n"
+        lead = b"" if behind[1] or not behind[0] else b"\n"
         inside = (
             inside[: behind.end()] + lead + b"%s = %d" % (name.encode(), value) + end_of_line + inside[behind.end() :]
         )

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from onetake import active, modes
+from onetake import active, legacy_book, modes
 from onetake.model import Mode, Repeats
 from onetake.options import Options
 from onetake.session import Session
@@ -133,7 +133,8 @@ def start() -> Path:
 
 
 def _opened(options: Options) -> tuple[SessionRun, active.Scope]:
-    run = SessionRun(options, load_settings(start()), Mode.ONCE)
+    settings = load_settings(start())
+    run = SessionRun(legacy_book.narrowed(options, settings, modes.running_test()), settings, Mode.ONCE)
     return run, run.open()
 
 

@@ -67,7 +67,7 @@ class SessionRun:
             traffic = policy.traffic.letting(preparing.passes, preparing.connects)
             policy = replace(policy, preparing=preparing, traffic=traffic)
         self._policy = policy
-        self._credentials = settings.credentials
+        self._credentials = settings.credentials.dummies
         self._pins = Pins(settings.root, settings.pinned)
         self._owned = owned
         self._folder = cassette_folder(options.name, settings.root, policy.scrubber)

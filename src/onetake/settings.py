@@ -72,6 +72,22 @@ class ContractSettings:
     on: str = "text"
     frozen: str | None = None
     """Of a type: the file that its schema is frozen to; None for `schemas/NAME.json`."""
+    label_paths: tuple[str, ...] = ()
+    """JSON paths of the places in an answer that say what was decided; a probe compares their values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """`[tool.onetake.credentials]`: never a credential itself.
+
+    Args:
+        dummies: Variable to the harmless value that stands in for it in a session that never goes live.
+        origins: `scheme://host:port` to the variable that holds the credential of what is asked there again; an empty
+            name where none is wanted.
+    """
+
+    dummies: Mapping[str, str] = field(default_factory=dict)
+    origins: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +126,8 @@ class Settings:
     key: KeyRules = field(default_factory=KeyRules)
     contracts: Mapping[str, ContractSettings] = field(default_factory=dict)
     scrub: ScrubRules = field(default_factory=ScrubRules)
-    credentials: Mapping[str, str] = field(default_factory=dict)
-    """Harmless values for variables that a program needs in a session that never goes live."""
+    credentials: Credentials = field(default_factory=Credentials)
+    """Which variables hold credentials: those that need a harmless value, and those that a probe sends, and where."""
     prefix: str = field(default="tool.onetake.", compare=False)
     """What stands before the name of a table where these settings are written."""
 
@@ -209,7 +225,7 @@ def _contracts(value: object, where: str) -> dict[str, ContractSettings]:
         "watch": values.texts,
         "on": values.selector,
         "frozen": values.text,
-        "label_paths": values.later("onetake probe"),
+        "label_paths": values.texts,
     }
     found = values.named(value, where, lambda item, place: values.table(item, place, readers, required=["schema"]))
     for name, item in found.items():
@@ -217,6 +233,13 @@ def _contracts(value: object, where: str) -> dict[str, ContractSettings]:
             right = f'a schema "module:Type"; {item["schema"]!r} is a file, and frozen already'
             raise UsageError(f"{values.within(where, name)}.frozen: goes with {right}")
     return {name: ContractSettings(name=name, **item) for name, item in found.items()}
+
+
+def _credentials(value: object, where: str) -> Credentials:
+    said = values.mapping(value, where, '{ VARIABLE = "…" } or { "https://…" = "VARIABLE" }')
+    origins = {name: item for name, item in said.items() if "://" in name}
+    dummies = {name: item for name, item in said.items() if name not in origins}
+    return Credentials(values.variables(dummies, where), values.origins(origins, where))
 
 
 def _origins(value: object, where: str) -> dict[str, str]:
@@ -250,5 +273,5 @@ _READERS: dict[str, values.Reader] = {
     "key": _key,
     "contracts": _contracts,
     "scrub": _scrub,
-    "credentials": values.variables,
+    "credentials": _credentials,
 }

@@ -14,16 +14,21 @@ Reader = Callable[[object, str], Any]
 
 _T = TypeVar("_T")
 
-KEPT = ("violation", "length", "refusal", "cut", "status:429", "status:4xx")
-"""The kinds of bad answers that `keep` takes; any status, or hundred of them, may follow `status:`."""
+BAD = ("violation", "length", "refusal", "cut")
+"""The kinds of bad answers that `keep` takes, but for statuses."""
 
-EVERY_KIND = (*KEPT[:4], "status:3xx", "status:4xx", "status:5xx")
-"""All of them."""
+KEPT = (*BAD, "status:429", "status:4xx")
+"""All of them, with examples of statuses; any status, or hundred of them, may follow `status:`."""
+
+EVERY_KIND = (*BAD, "status:3xx", "status:4xx", "status:5xx")
+"""What keeps every bad answer."""
 
 TYPE = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)")
 """A contract's schema that is a type and no file: `module:Type`."""
 
 _STATUS = re.compile(r"status:[1-5](?:\d\d|xx)")
+_ORIGIN = re.compile(r"https?://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
+_VARIABLE = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]*)?")
 _SELECTOR = re.compile(r"text|(?:tool|schema):.+", re.DOTALL)
 
 
@@ -138,15 +143,6 @@ def selector(value: object, where: str) -> str:
     return word
 
 
-def later(command: str) -> Reader:
-    """Make a reader of a setting whose name is reserved: it comes with *command*."""
-
-    def read(_: object, where: str) -> object:
-        raise UsageError(f"{where}: comes with `{command}`; this version does not have it yet")
-
-    return read
-
-
 def table(value: object, where: str, readers: Mapping[str, Reader], required: Iterable[str] = ()) -> dict[str, Any]:
     """Read a table whose names are fixed; a name that is not there is left out.
 
@@ -174,6 +170,17 @@ def variables(value: object, where: str) -> dict[str, str]:
     for name, said in found.items():
         if not name or "=" in name or "\0" in name + said:
             raise UsageError(f"{within(where, name)}: no environment can hold {name!r} with this value")
+    return found
+
+
+def origins(value: object, where: str) -> dict[str, str]:
+    """Read a table of origins and the environment variables that hold their credentials."""
+    found = named(value, where, any_text)
+    for origin, variable in found.items():
+        if not _ORIGIN.fullmatch(origin):
+            raise UsageError(f"{where}: {origin!r} is no origin; write scheme://host or scheme://host:port")
+        if not _VARIABLE.fullmatch(variable):
+            raise UsageError(f"{within(where, origin)}: must be the name of a variable: no credential stands here")
     return found
 
 

@@ -12,109 +12,7 @@ from urllib.parse import urlsplit
 
 from onetake import dialects, loopback
 from onetake.errors import UsageError
-
-QUIET: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (
-        "cloud metadata",
-        (
-            "169.254.169.254",
-            "169.254.170.2",
-            "169.254.170.23",
-            "[fd00:ec2::254]",
-            "[fd00:ec2::23]",
-            "metadata.google.internal",
-            "168.63.129.16",
-            "100.100.100.200",
-        ),
-    ),
-    (
-        "token exchange",
-        (
-            "oauth2.googleapis.com",
-            "sts.googleapis.com",
-            "iamcredentials.googleapis.com",
-            "www.googleapis.com/oauth2/*",
-            "accounts.google.com",
-            "sts.amazonaws.com",
-            "sts.*.amazonaws.com",
-            "sts.*.amazonaws.com.cn",
-            "oidc.*.amazonaws.com",
-            "portal.sso.*.amazonaws.com",
-            "login.microsoftonline.com",
-            "login.microsoftonline.us",
-            "login.partner.microsoftonline.cn",
-            "login.windows.net",
-            "iam.cloud.ibm.com",
-            "iam.api.cloud.yandex.net",
-            "aip.baidubce.com/oauth/*",
-            "api.github.com/copilot_internal/*",
-            "github.com/login/*",
-            "auth.openai.com",
-        ),
-    ),
-    (
-        "telemetry",
-        (
-            "*:4318/v1/*",
-            "*/v1/traces",
-            "api.openai.com/v1/traces/ingest",
-            "*.posthog.com",
-            "*.sentry.io",
-            "*.datadoghq.com",
-            "*.datadoghq.eu",
-            "*.nr-data.net",
-            "*.newrelic.com",
-            "*.applicationinsights.azure.com",
-            "dc.services.visualstudio.com",
-            "api.honeycomb.io",
-            "*.grafana.net/otlp/*",
-            "api.segment.io",
-            "api.mixpanel.com",
-            "*.amplitude.com",
-            "*.bugsnag.com",
-            "*.scarf.sh",
-            "logfire-api.pydantic.dev",
-            "logfire-us.pydantic.dev",
-            "logfire-eu.pydantic.dev",
-            "cloud.langfuse.com/api/public/ingestion",
-            "*.cloud.langfuse.com/api/public/ingestion",
-            "cloud.langfuse.com/api/public/otel/*",
-            "*.cloud.langfuse.com/api/public/otel/*",
-            "api.smith.langchain.com/info",
-            "api.smith.langchain.com/runs*",
-            "api.smith.langchain.com/otel/*",
-            "otlp.arize.com",
-            "api.traceloop.com",
-            "telemetry.crewai.com",
-            "api.agentops.ai",
-            "api.wandb.ai",
-            "trace.wandb.ai",
-            "huggingface.co/api/telemetry/*",
-        ),
-    ),
-    (
-        "price lists",
-        (
-            "raw.githubusercontent.com/BerriAI/litellm/*",
-            "raw.githubusercontent.com/pydantic/genai-prices/*",
-            "models.dev",
-        ),
-    ),
-    (
-        "model hubs and tokenizer files",
-        (
-            "huggingface.co",
-            "cdn-lfs.huggingface.co",
-            "cdn-lfs-us-1.huggingface.co",
-            "cdn-lfs-eu-1.huggingface.co",
-            "hf.co",
-            "*.hf.co",
-            "openaipublic.blob.core.windows.net/*",
-            "download.pytorch.org/models/*",
-        ),
-    ),
-)
-"""The built-in quiet list: a kind, and its patterns. A call to it that speaks a known dialect is an interaction."""
+from onetake.quiet import QUIET
 
 _PATTERN = re.compile(
     r"(?P<host>\[[0-9A-Fa-f:.]+\]|(?:\*|[A-Za-z0-9_-]+)(?:\.(?:\*|[A-Za-z0-9_-]+))*)(?::(?P<port>\d{1,5}))?(?P<path>/[^\s?#]*)?"
@@ -161,7 +59,7 @@ class Traffic:
         self._exact = _compile("ignore", [pattern for pattern in (*ignore, *quiet) if _is_exact(pattern)])
         said = ((Route.IGNORED, ignore), (Route.INTERACTION, hosts), (Route.QUIET, quiet))
         self._alone = [*((route, *_hosts_alone(patterns)) for route, patterns in said), (Route.QUIET, *_BUILT_IN_ALONE)]
-        self._passes: Callable[[str, str], bool] | None = None
+        self._passes: Callable[[str, str], str] | None = None
         self._connects: Callable[[str], bool] | None = None
         self._known = lru_cache(maxsize=1024)(self._verdict)
         self._known_alone = lru_cache(maxsize=1024)(self._connection)
@@ -178,11 +76,11 @@ class Traffic:
         """
         return self._known(method, url)
 
-    def letting(self, passes: Callable[[str, str], bool] | None, connects: Callable[[str], bool] | None) -> Self:
+    def letting(self, passes: Callable[[str, str], str] | None, connects: Callable[[str], bool] | None) -> Self:
         """Return the same with what a suite's own functions let pass besides, which are asked before everything else.
 
         Args:
-            passes: Given a method and a URL, tells whether such a request is ignored.
+            passes: Given a method and a URL, names what has such a request be ignored; else empty.
             connects: Given a host, tells whether a connection to it is; its requests may be interactions all the same.
         """
         other = copy(self)
@@ -238,7 +136,9 @@ class Traffic:
         dialect = loopback.dialect_of(method, url) if is_local else dialects.find(method, url)
         if dialect is None:
             return ""
-        return f"looks like a model call ({dialect.name}) and is not recorded: narrow the pattern that lets it pass"
+        by = self._passes(method, url) if self._passes is not None else ""
+        what = f"the suite's {by}, which lets" if by else "the pattern that lets"
+        return f"looks like a model call ({dialect.name}) and is not recorded: narrow {what} it pass"
 
     def _verdict(self, method: str, url: str) -> Route:
         place = _place(url)

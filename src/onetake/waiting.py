@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -52,10 +53,17 @@ def begun(begin: Callable[[Flow], Replay | Live | Wait]) -> Replay | Live:
     return step
 
 
-async def begun_awaited(begin: Callable[[Flow], Replay | Live | Wait]) -> Replay | Live:
-    """Begin an awaited call, as `begun`, without blocking the loop."""
+async def begun_awaited(
+    begin: Callable[[Flow], Replay | Live | Wait], abandon: Callable[[Live], None]
+) -> Replay | Live:
+    """Begin an awaited call, as `begun`, without blocking the loop.
+
+    Args:
+        begin: As for `begun`.
+        abandon: Ends a call whose caller is gone before it gets it.
+    """
     flow = task()
-    while isinstance(step := await _asked(begin, flow), Wait):
+    while isinstance(step := await _asked(begin, abandon, flow), Wait):
         try:
             await awaited(step.future)
         except TimeoutError:
@@ -63,9 +71,39 @@ async def begun_awaited(begin: Callable[[Flow], Replay | Live | Wait]) -> Replay
     return step
 
 
-async def _asked(begin: Callable[[Flow], Replay | Live | Wait], flow: Flow) -> Replay | Live | Wait:
-    # BlockBuster, where a suite has it, makes an error of every look at a file inside a loop.
-    return await in_thread(begin, flow) if "blockbuster" in sys.modules else begin(flow)
+def may_not_block() -> bool:
+    """Tell whether the suite has BlockBuster, which makes an error of every look at a file inside a loop."""
+    return "blockbuster" in sys.modules
+
+
+async def _asked(
+    begin: Callable[[Flow], Replay | Live | Wait], abandon: Callable[[Live], None], flow: Flow
+) -> Replay | Live | Wait:
+    if not may_not_block():
+        return begin(flow)
+    begun: list[Replay | Live | Wait] = []
+    gone: list[bool] = []
+
+    def ask() -> None:
+        begun.append(begin(flow))
+        if gone:
+            _let_go(begun, abandon)
+
+    try:
+        await in_thread(ask)
+    except BaseException:
+        # Cancelled, or thrown away while the thread goes on: whichever of the two comes second lets go.
+        gone.append(True)
+        if begun:
+            with suppress(RuntimeError):  # the interpreter ends: it starts no thread any more
+                _started(_let_go, begun, abandon)
+        raise
+    return begun[0]
+
+
+def _let_go(begun: list[Replay | Live | Wait], abandon: Callable[[Live], None]) -> None:
+    if isinstance(begun[0], Live):
+        abandon(begun[0])
 
 
 async def awaited(future: Future[None]) -> None:
@@ -95,11 +133,8 @@ async def in_thread(call: Callable[..., T], *args: Any) -> T:
         with trio.CancelScope(shield=True):
             done: T = await trio.to_thread.run_sync(lambda: call(*args), limiter=trio.CapacityLimiter(1))
         return done
-    pool = ThreadPoolExecutor(1, thread_name_prefix="onetake")
-    future = pool.submit(call, *args)
-    pool.shutdown(wait=False)
     asyncio = sys.modules["asyncio"]
-    ending = asyncio.wrap_future(future)
+    ending = asyncio.wrap_future(_started(copy_context().run, call, *args))
     try:
         finished: T = await asyncio.shield(ending)
     except asyncio.CancelledError:
@@ -108,6 +143,13 @@ async def in_thread(call: Callable[..., T], *args: Any) -> T:
                 await asyncio.wait([ending])
         raise
     return finished
+
+
+def _started(call: Callable[..., T], *args: Any) -> Future[T]:
+    pool = ThreadPoolExecutor(1, thread_name_prefix="onetake")
+    future = pool.submit(call, *args)
+    pool.shutdown(wait=False)
+    return future
 
 
 def _asyncio_runs() -> bool:

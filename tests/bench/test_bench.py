@@ -70,6 +70,15 @@ def test_upkeep_goes_through_a_project_in_which_nothing_is_wrong(bench, tmp_path
     assert "| `onetake check` | 20 |" in printed
 
 
+def test_cassettes_of_vcrpy_are_imported_a_tenth_all_and_again(bench, tmp_path):
+    printed, results = bench("import-vcr", "--entries", "10")
+    rows = results["import-vcr"]
+    assert [(row["what"], row["cassettes"]) for row in rows] == [("a tenth of them", 1), ("all", 10), ("all again", 10)]
+    assert all(row["peak_mb"] > 0 for row in rows)
+    assert "| all | 10 | 0 |" in printed
+    assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
+
+
 def test_a_part_that_is_not_there_is_refused(tmp_path):
     done = subprocess.run([sys.executable, "-m", "bench", "speed"], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, "invalid choice: 'speed'" in done.stderr) == (2, True)

@@ -54,14 +54,6 @@ def make_entry():
 
 
 @pytest.fixture
-def project(tmp_path, monkeypatch):
-    """A folder with settings of its own, which is the current one."""
-    (tmp_path / "onetake.toml").write_bytes(b"")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
 def store(project):
     """Return a function that writes entries into a cassette and returns their files."""
 
@@ -156,7 +148,9 @@ def samples(store, make_entry, batch, run):
         "adopt": ["adopt"],
         "pin": ["pin", str(first)],
         "prune": ["prune"],
+        "probe": ["probe", "calls.db", "--sample", "1"],
         "rekey": ["rekey"],
+        "review": ["review", "--list"],
         "vouch": ["vouch", str(first), "--reason", "read"],
         "contract": ["contract"],
         "contract freeze": ["contract", "freeze"],

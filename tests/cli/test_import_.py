@@ -8,31 +8,42 @@ import sys
 import pytest
 import yaml
 
-URL = "https://api.openai.com/v1/chat/completions"
-JSON = {"content-type": ["application/json"]}
+CONFIG = """
+import pytest
 
-
-def call(asked, said="ok", *, status=200, uri=URL, body=None):
-    answer = {"choices": [{"message": {"content": said}, "finish_reason": "stop"}]}
-    question = (
-        json.dumps({"model": "gpt-5", "messages": [{"role": "user", "content": asked}]}) if body is None else body
-    )
-    return {
-        "request": {"method": "POST", "uri": uri, "headers": JSON, "body": question},
-        "response": {"status": {"code": status}, "headers": JSON, "body": {"string": json.dumps(answer)}},
-    }
+@pytest.fixture
+def vcr_config():
+    return {"ignore_hosts": ["a.example.com"]}
+"""
 
 
 @pytest.fixture
-def old(project):
+def file(project):
+    """Return a function that writes interactions into a file of vcrpy's, and returns its path."""
+
+    def write(*interactions, name="a.yaml"):
+        path = project / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(yaml.safe_dump({"interactions": list(interactions), "version": 1}))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def old(project, file, interaction):
     """A file of vcrpy's in which most things come up."""
-    path = project / "cassettes/test_a/test_b.yaml"
-    path.parent.mkdir(parents=True)
-    items = [call("a", "1"), call("a", "2"), call("b", status=401), call("b"), call("c", body="")]
-    items += [call("d", uri="https://us.i.posthog.com/batch/"), call("e", uri="http://localhost:8000/own")]
-    path.write_text(yaml.safe_dump({"interactions": items, "version": 1}))
-    (project / "conftest.py").write_text('X = {"ignore_hosts": ["a.example.com"]}\n')
-    return path
+    (project / "conftest.py").write_text(CONFIG)
+    return file(
+        interaction("a", "1"),
+        interaction("a", "2"),
+        interaction("b", status=401),
+        interaction("b"),
+        interaction("c", request={"body": ""}),
+        interaction("d", request={"uri": "https://us.i.posthog.com/batch/"}),
+        interaction("e", request={"uri": "http://localhost:8000/own"}),
+        name="cassettes/test_a/test_b.yaml",
+    )
 
 
 def test_the_document_has_all_totals_and_a_row_for_each(run, old):
@@ -53,11 +64,13 @@ def test_the_document_has_all_totals_and_a_row_for_each(run, old):
         "repeated_groups": 2,
         "repeated_other_answers": 2,
         "repeated_other_statuses": 1,
+        "credential_groups": 0,
         "never_played": 1,
         "written": 4,
         "answer_bytes": {"read": found["answer_bytes"]["stored"], "stored": found["answer_bytes"]["read"]},
         "secrets": {},
         "settings": {"hosts": ["localhost:8000"], "ignore": ["a.example.com"]},
+        "legacy_loose": [],
         "dry_run": False,
     }
     assert [(row["position"], row["outcome"]) for row in rows] == [
@@ -116,8 +129,8 @@ def test_flags_bring_over_the_rest(run, old):
     assert "-1.json" in found["rows"][3]["entry"]
 
 
-def test_all_of_it_is_zero(run, project):
-    (project / "a.yaml").write_text(yaml.safe_dump({"interactions": [call("a")], "version": 1}))
+def test_all_of_it_is_zero(run, file, interaction):
+    file(interaction("a"))
     assert run("import", "vcr", "a.yaml")[0] == 0
 
 
@@ -141,12 +154,62 @@ def test_the_report_is_the_document(run, old, project):
     assert json.loads((project / "report.json").read_bytes()) == json.loads(out)
 
 
-def test_many_left_are_told_by_the_report(run, project):
-    items = [call(str(number), uri=f"https://us.i.posthog.com/{number}", status=400 + number) for number in range(3)]
+def test_many_left_are_told_by_the_report(run, file, interaction):
     for number in range(25):
-        (project / f"{number:02}.yaml").write_text(yaml.safe_dump({"interactions": items[:1]}))
+        file(interaction(status=400), name=f"{number:02}.yaml")
     _, out, _ = run("import", "vcr", ".")
     assert "and 5 more: --report FILE has a row for every interaction" in out
+
+
+def test_positions_are_told_as_runs(run, file, interaction):
+    file(*(interaction(str(number), status=200 if number in (2, 4) else 500) for number in range(8)))
+    lines = [line.split() for line in run("import", "vcr", ".")[1].splitlines()]
+    assert ["a.yaml", "0-1,", "3,", "5-7", "would", "not", "record", "status:500"] in lines
+
+
+def test_a_report_that_cannot_be_written_is_an_error_before_anything_is_imported(run, old, project):
+    code, _, err = run("import", "vcr", "cassettes", "--report", "nowhere/report.json")
+    assert (code, "--report nowhere/report.json: cannot be written" in err) == (2, True)
+    assert not old.with_suffix("").exists()
+
+
+def test_a_report_that_is_there_stays_until_the_new_one_is_whole(run, old, project):
+    report = project / "report.json"
+    report.write_text("old")
+    (project / "onetake.toml").write_text("nonsense = 1\n")
+    assert run("import", "vcr", "cassettes", "--report", report)[0] == 2
+    assert report.read_text() == "old"
+
+
+def test_no_secret_in_the_name_of_a_file_is_told(run, file, interaction, project):
+    secret = "sk-proj-" + "Ab3dEf6hIj" * 5
+    file(interaction("a"), interaction("b", status=500), name=f"cassettes/test_a[{secret}].yaml")
+    code, out, err = run("import", "vcr", "cassettes", "--report", "report.json")
+    assert (code, err) == (1, "")
+    report = (project / "report.json").read_text()
+    entries = [one.read_text() for one in (project / "cassettes").rglob("*.json")]
+    assert len(entries) == 1 and "[openai key 1]" in entries[0]
+    for text in (out, report, *entries):
+        assert secret not in text
+    assert [row["outcome"] for row in json.loads(report)["rows"]] == ["imported", "would_not_record"]
+
+
+def test_urls_that_only_credentials_tell_apart_are_told(run, file, interaction):
+    file(*(interaction(said=one, request={"uri": f"https://h/x?token={one}", "body": "{}"}) for one in ("one", "two")))
+    _, out, _ = run("import", "vcr", ".")
+    assert "1 told apart by credentials in the URL alone, which do not count" in out
+
+
+def test_the_first_loose_entries_set_the_number_that_may_only_fall(run, old, project):
+    _, out, _ = run("import", "vcr", "cassettes", "--keep-bodyless")
+    assert (project / "onetake.toml").read_text() == "legacy_loose = 1\n"
+    assert "legacy_loose = 1 in onetake.toml: loose entries may only become fewer" in " ".join(out.split())
+    found = json.loads(run("import", "vcr", "cassettes", "--json")[1])
+    assert (found["loose"], found["written"], found["refused"], found["legacy_loose"]) == (1, 0, 1, [])
+    (project / "onetake.toml").write_text("legacy_loose = 0\n")
+    found = json.loads(run("import", "vcr", "cassettes", "--json")[1])
+    assert found["legacy_loose"] == [{"file": "onetake.toml", "number": 1, "written": False}]
+    assert (project / "onetake.toml").read_text() == "legacy_loose = 0\n"
 
 
 @pytest.mark.parametrize(
@@ -156,6 +219,7 @@ def test_many_left_are_told_by_the_report(run, project):
         (("nowhere",), "nowhere: there is no such file or folder"),
         ((".", "--keep", "status:4x"), "--keep: unknown kind 'status:4x'"),
         ((".", "--contract", "items"), "contract 'items' is not declared"),
+        ((".", "--to", "conftest.py"), "--to conftest.py: is no folder"),
     ],
 )
 def test_a_wrong_line_is_an_error(run, old, words, why):

@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
 
 from onetake.cli import init_texts
+from onetake.cli.init_seen import look
 from onetake.cli.init_yaml import items_indent
+from onetake.format import dump_entry
 from onetake.settings import Settings, load_settings
 
 SETTINGS_PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
@@ -179,13 +183,16 @@ def test_the_lines_for_git_are_those_of_the_page_and_git_reads_them_so(repositor
 
 
 def test_a_line_that_is_missing_is_added_alone_and_in_its_order(repository, init):
-    json_line, raw_line = init_texts.ATTRIBUTES
+    json_line, raw_line, diff_line = init_texts.ATTRIBUTES
     path = put(repository / ".gitattributes", f"{json_line}\n")
     assert actions(init())[".gitattributes"] == "extended"
-    assert path.read_text() == f"{json_line}\n{raw_line}\n"
+    assert path.read_text() == f"{json_line}\n{raw_line}\n{diff_line}\n"
     path.write_text(f"{raw_line}\n")
     init()
-    assert path.read_text() == f"{raw_line}\n{json_line}\n{raw_line}\n"
+    assert path.read_text() == f"{raw_line}\n{json_line}\n{raw_line}\n{diff_line}\n"
+    path.write_text(f"{json_line}\n{raw_line}\n")
+    init()
+    assert path.read_text() == f"{json_line}\n{raw_line}\n{diff_line}\n"
 
 
 @pytest.mark.parametrize("line", [".onetake", "/.onetake/", "**/.onetake/", "  .onetake/  "])
@@ -627,3 +634,90 @@ def test_a_link_that_leads_nowhere_or_out_of_the_repository_is_left_alone(reposi
     assert [path.name for path in (tmp_path / "outside").rglob("*")] == ["ignore"]
     assert outside.read_bytes() == b"mine\n"
     assert not (tmp_path / "nonexistent").exists() and not (repository / "missing.toml").exists()
+
+
+@pytest.fixture
+def real(repository):
+    """The same, made by git; returns a function that runs git there: what it prints."""
+    (repository / ".git").rmdir()
+    who = {f"GIT_{whose}_{what}": "ann@example.com" for whose in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | who
+
+    def git(*words, **environment):
+        command = ["git", "-c", "commit.gpgsign=false", *words]
+        done = subprocess.run(command, cwd=repository, env=clean | environment, capture_output=True, timeout=60)
+        assert done.returncode == 0, done.stderr.decode()
+        return done.stdout.decode()
+
+    git("init", "-q", ".")
+    return git
+
+
+def test_git_shows_entries_as_show_does_and_what_is_none_as_it_is(repository, real, init, make_entry):
+    path = repository / "cassettes" / "a" / "chat-0123456789abcdef.json"
+    put(path, dump_entry(make_entry("one", "first said"))[0])
+    broken = put(repository / "cassettes" / "a" / "chat-aaaaaaaaaaaaaaaa.json", '{"not": "an entry"}\n')
+    before = (repository / ".git" / "config").read_bytes()
+    assert actions(init())["config"] == "extended"
+    assert (repository / ".git" / "config").read_bytes().startswith(before)
+    real("add", "-A")
+    real("commit", "-qm", "One")
+    put(path, dump_entry(make_entry("one", "then said"))[0])
+    broken.write_bytes(b'{"not": "one either"}\n')
+    bin_folder = str(Path(sys.executable).parent)
+    shown = real("diff", PATH=os.pathsep.join([bin_folder, os.environ["PATH"]]))
+    assert "-said      first said\n+said      then said\n" in shown
+    assert '-{"not": "an entry"}\n+{"not": "one either"}\n' in shown
+    assert "onetake" not in shown.replace("onetake/", "")
+    plain = os.pathsep.join(one for one in os.environ["PATH"].split(os.pathsep) if one != bin_folder)
+    if shutil.which("onetake", path=plain) is None:  # where it cannot be run, git shows the file
+        assert '"text": "then said"' in real("diff", PATH=plain)
+
+
+def test_the_way_git_shows_entries_is_undone_as_it_says(repository, real, init, run):
+    (change,) = (file for file in init()["files"] if file["path"].endswith(".git/config"))
+    undo = change["why"].rpartition("undo: ")[2]
+    assert actions(init())["config"] == "already_there"
+    config = (repository / ".git" / "config").read_text()
+    assert change["text"] in config
+    real(*undo.split()[1:])
+    assert (repository / ".git" / "config").read_text() == config.replace(change["text"], "")
+    assert actions(init())["config"] == "extended"
+
+
+def test_a_diff_hides_no_change_of_an_entry(run, store, make_entry, tmp_path):
+    whole = make_entry("one", "said")
+    body = whole.response.body.replace(b'"stop"', b'"stop", "hidden": 1')
+    changed = replace(whole, response=replace(whole.response, body=body))
+    others = (changed, replace(whole, extra={"later": 1}), replace(whole, metrics={"latency_ms": 3}))
+    shown = []
+    for number, entry in enumerate((whole, *others)):
+        path = put(tmp_path / f"copy{number}", dump_entry(entry)[0])
+        code, out, err = run("show", "--textconv", path)
+        assert (code, err) == (0, "")
+        shown.append(out)
+    assert len(set(shown)) == 4
+    assert run("show", "--textconv", path, "--json")[0] == 2
+
+
+@pytest.mark.parametrize("name", ["my app", "it's", 'a "b" \\ c', "x; y # z", "a\nb"])
+def test_git_reads_the_way_to_show_entries_as_it_is_meant(tmp_path, name):
+    if sys.platform == "win32":
+        pytest.skip("no folder has such a name there")
+    top = tmp_path / "top"
+    (top / ".git").mkdir(parents=True)
+    project = top / name
+    put(project / "uv.lock")
+    put(project / "pyproject.toml", '[project]\nname = "x"\n')
+    text = init_texts.driver(look(project, exactly=True))
+    config = put(tmp_path / "config", text)
+    command = ["git", "config", "-f", str(config), "--get", "diff.onetake.textconv"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    # Run as git runs it, with a program called `uv` that says what it is given.
+    uv = put(tmp_path / "bin" / "uv", '#!/bin/sh\nprintf "<%s>" "$@"\n')
+    uv.chmod(0o755)
+    path = os.pathsep.join([str(uv.parent), os.environ["PATH"]])
+    done = subprocess.run(
+        ["sh", "-c", f'{said.rstrip()} "$@"', "x", "a file"], capture_output=True, text=True, env={"PATH": path}
+    )
+    assert done.stdout == f"<run><--project><{name}><onetake><show><--textconv><a file>"

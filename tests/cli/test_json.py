@@ -51,7 +51,7 @@ def documents(shell, run, samples, project):
 BATCH = ("plan", "run", "verify", "drift", "status", "report", "failures", "retry", "explain")
 STORE = ("stats", "fsck", "prune", "pack", "unpack")
 NAMES = ["init", "run", "list", "show", "diff", "check", "demo", "doctor", "migrate"]
-NAMES += ["status", "adopt", "pin", "prune", "rekey", "vouch", "contract", "contract freeze"]
+NAMES += ["status", "adopt", "pin", "probe", "prune", "rekey", "review", "vouch", "contract", "contract freeze"]
 NAMES += [f"batch {name}" for name in BATCH] + [f"store {name}" for name in STORE] + ["import vcr"]
 CODES = {"diff": 1, "vouch": 1, "batch drift": 3}
 """Of those that are not 0: the provider that drift asks says another thing each time."""

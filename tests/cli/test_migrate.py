@@ -14,7 +14,9 @@ pytest.importorskip("vcr")
 URL = "https://api.openai.com/v1/chat/completions"
 SUITE = """
 import json
+import os
 import httpx
+import onetake
 import pytest
 import vcr
 
@@ -49,7 +51,16 @@ def test_swallows():
 def test_skipped(): pass
 
 def test_plain(): pass
+
+@pytest.mark.cassette(contract="items")
+def test_contract(): pass
+
+def test_own():
+    assert os.environ["ONETAKE_MODE"] == "none"
+    with onetake.use_cassette("tapes/own", mode="all"):
+        pass
 """
+CONTRACT = '[contracts.items]\nschema = "schemas/items.json"\nwatch = ["test_it.py"]\n'
 
 
 def _interaction(text, said):
@@ -76,6 +87,8 @@ def _tape(*interactions):
 def project(tmp_path):
     files = {
         "test_it.py": SUITE,
+        "onetake.toml": CONTRACT,
+        "schemas/items.json": '{"type": "object"}',
         "tapes/same.yaml": _tape(_interaction("hi", "one")),
         "tapes/drifted.yaml": _tape(_interaction("hi", "one"), _interaction("there", "two")),
     }
@@ -83,18 +96,20 @@ def project(tmp_path):
     return Project(tmp_path / "project", files, {"PYTEST_ADDOPTS": plugins})
 
 
-def test_it_names_what_passed_only_because_the_body_was_ignored_and_touches_nothing(project):
+def test_it_names_what_passed_only_because_the_body_was_ignored_and_writes_nothing_there(project):
     before = {name: project.read(name) for name in project.files()}
-    done = project.python("-m", "onetake", "migrate", "--check", "--json")
+    done = project.python("-m", "onetake", "migrate", "--check", "--json", timeout=100)
     assert done.code == 1, done.err
     proof = json.loads(done.out)
     assert {name: proof[name] for name in ("tests", "passed_before", "passed_now", "cassettes", "interactions")} == {
-        "tests": 6,
-        "passed_before": 4,
-        "passed_now": 3,
+        "tests": 8,
+        "passed_before": 6,
+        "passed_now": 5,
         "cassettes": 2,
         "interactions": {"imported": 3},
     }
+    (neither,) = proof["failed_both"]
+    assert (neither["test"], "no interaction is stored" in neither["why"]) == ("test_it.py::test_no_cassette", True)
     (drifted,) = proof["body_ignored"]
     assert (drifted["test"], drifted["before"], drifted["now"], drifted["why"]) == (
         *("test_it.py::test_drifted", "passed", "passed", ""),
@@ -112,24 +127,24 @@ def test_it_names_what_passed_only_because_the_body_was_ignored_and_touches_noth
 
 
 def test_in_words_and_what_was_imported_already_is_taken_as_it_is(project):
-    project.write({"onetake.toml": ""})
     assert project.python("-m", "onetake", "import", "vcr", "tapes").code == 0
     before = {name: project.read(name) for name in project.files()}
-    done = project.python("-m", "onetake", "migrate", "--check", "--", "-k", "same or drifted")
+    done = project.python("-m", "onetake", "migrate", "--check", "--", "-k", "same or drifted", timeout=100)
     assert done.code == 1, done.err
     assert done.out.splitlines() == [
         "tests                     2",
         "under their own recorder  2 passed",
         "under onetake             2 passed",
-        "cassettes                 2",
+        "cassettes                 2, 2 of them imported before",
+        "interactions              3 there",
         "",
         "1 test passed only because the body was ignored",
         "test_it.py::test_drifted",
         f'  prompt, parameter: POST {URL} (m, 1 message, "hello")',
         '    body$.messages[0].content: asked "hello", stored "hi"',
-        "    body$.temperature: only asked 0",
+        "    body$.temperature: only asked: 0",
         "",
-        'next: `onetake import vcr`, then match = "legacy" in the settings: these tests pass, and are counted',
+        'next: match = "legacy" in the settings: these tests pass, and are counted',
     ]
     assert {name: project.read(name) for name in project.files()} == before
 
@@ -145,7 +160,10 @@ def test_a_suite_that_passes_as_it_is_ends_with_0(project):
     [
         (["migrate"], "say --check; `onetake import vcr PATH` takes the cassettes over"),
         (["migrate", "--check", "--", "--record-mode=all"], "migrate --check records nothing"),
-        (["migrate", "--check", "--", "nowhere.py"], "pytest ended with 4, so nothing can be compared"),
+        (
+            ["migrate", "--check", "--", "nowhere.py"],
+            "pytest ended with 4, so nothing can be compared: ERROR: file or directory not found: nowhere.py",
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_an_error(project, arguments, said):

@@ -64,7 +64,7 @@ def test_an_orphan_is_told_with_what_took_its_place(run, project, edited):
 def test_json_has_every_entry_every_count_and_what_took_a_place(run, edited):
     code, out, _ = run("status", "--json")
     document = json.loads(out)
-    assert (code, list(document)) == (0, ["entries", "counts", "knowledge"])
+    assert (code, list(document)) == (0, ["entries", "counts", "knowledge", "probe"])
     assert list(document["counts"]) == [advice.value for advice in Advice]
     assert (document["counts"]["orphan"], document["counts"]["replay"], document["knowledge"]) == (2, 2, "")
     first = next(one for one in document["entries"] if one["advice"] == "orphan")
@@ -96,7 +96,7 @@ def test_entries_of_which_the_same_is_said_stand_together(run, project, store, m
     store(*[make_entry(f"call {n}", contract=None) for n in range(12)])
     (project / "onetake.toml").write_text("probe_after = 1\n")
     _, out, _ = run("status")
-    assert out.count("to do: pytest --record-mode=all tests/test_a.py::test_b") == 1
+    assert out.count("to do: onetake probe cassettes/a --oldest\n") == 1
     assert out.count("  cassettes/a/") == 10 and "\n  and 2 more\n" in out
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from onetake.cassette import Cassette
 from onetake.events import framing
-from onetake.importers.counting import groups_of
+from onetake.importers.counting import by_request, groups_of
 from onetake.importers.importing import files_of, import_file
 from onetake.importers.judging import Outcome
 from onetake.importers.placing import Choices
@@ -94,7 +94,7 @@ def test_every_stream_of_the_list_is_known_by_its_bytes(listed, sources):
 
 def test_every_group_of_the_list_is_found(listed, sources):
     for name, source in sources.items():
-        groups, hazards = groups_of(source.interactions), listed[name]["hazards"]
+        groups, hazards = groups_of(by_request(source.interactions)), listed[name]["hazards"]
         assert groups.distinct == int(listed[name]["d"]), name
         assert bool(groups.url_only) == ("url-only" in hazards), name
         assert bool(groups.other_statuses) == ("other status" in hazards), name

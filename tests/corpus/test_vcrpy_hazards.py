@@ -7,7 +7,7 @@ import re
 import pytest
 
 from onetake.doctor.examining import examine
-from onetake.doctor.hazards import Kind
+from onetake.doctor.hazards import HazardKind
 from onetake.importers.reading import files_under
 
 _ROW = re.compile(r"\| `(?P<name>.+?)` \|(?P<cells>.*)\|")
@@ -29,9 +29,9 @@ _OBJECTS = {
 
 
 @pytest.fixture(scope="module")
-def hazards(corpora) -> dict[str, dict[Kind, str]]:
+def hazards(corpora) -> dict[str, dict[HazardKind, str]]:
     """What is found in each file."""
-    found: dict[str, dict[Kind, str]] = {}
+    found: dict[str, dict[HazardKind, str]] = {}
     folder = corpora / "vcrpy"
     for one in examine(folder).hazards:
         found.setdefault(one.path.relative_to(folder.absolute()).as_posix(), {})[one.kind] = one.message
@@ -56,9 +56,9 @@ def test_every_file_has_the_hazards_of_the_list_and_no_others(hazards, listed):
     for name in listed:
         kinds = hazards.get(name, {}).keys()
         seen[name] = (
-            bool(kinds & {Kind.DIFFERENT_SHAPES, Kind.EQUAL_SHAPES}),
-            Kind.REPEATED in kinds,
-            Kind.NO_BODY in kinds,
+            bool(kinds & {HazardKind.DIFFERENT_SHAPES, HazardKind.EQUAL_SHAPES}),
+            HazardKind.REPEATED in kinds,
+            HazardKind.NO_BODY in kinds,
         )
     said = {
         name: (
@@ -72,18 +72,18 @@ def test_every_file_has_the_hazards_of_the_list_and_no_others(hazards, listed):
 
 
 def test_python_objects_are_in_three_files(hazards):
-    assert {name for name, kinds in hazards.items() if Kind.PYTHON_OBJECTS in kinds} == _OBJECTS
+    assert {name for name, kinds in hazards.items() if HazardKind.PYTHON_OBJECTS in kinds} == _OBJECTS
 
 
 def test_answers_to_different_questions_are_split_by_their_shapes(hazards):
-    shapes = hazards["langsmith-sdk/test_openai_test_responses_sync_api.yaml"][Kind.DIFFERENT_SHAPES]
+    shapes = hazards["langsmith-sdk/test_openai_test_responses_sync_api.yaml"][HazardKind.DIFFERENT_SHAPES]
     assert shapes.endswith("3 different bodies, answers of 3 shapes: text | streamed text | JSON {speech}")
-    equal = hazards["openinference/test_instrumentor/test_compilation.yaml"][Kind.EQUAL_SHAPES]
+    equal = hazards["openinference/test_instrumentor/test_compilation.yaml"][HazardKind.EQUAL_SHAPES]
     assert equal.endswith("6 different bodies, answers of one shape: text with fields {answer}")
 
 
 def test_secrets_are_counted_and_never_told(hazards):
-    found = hazards["openllmetry/test_generate/test_generate_text_stream.yaml"][Kind.SECRET]
+    found = hazards["openllmetry/test_generate/test_generate_text_stream.yaml"][HazardKind.SECRET]
     assert found == "2 × jwt"
 
 

@@ -49,7 +49,7 @@ CASES = (
     DialectCase(
         "text",
         asking(),
-        reading(Choice("Grüße 👋", finish="stop"), input_tokens=9, output_tokens=3),
+        reading(Choice("Grüße 👋", finish="stop"), input_tokens=9, output_tokens=3, fingerprint="fp_1"),
         whole=completion(
             {"message": {"role": "assistant", "content": "Grüße 👋", "refusal": None}, "finish_reason": "stop"},
             usage=USAGE,

@@ -36,9 +36,14 @@ CASES = (
     DialectCase(
         "text",
         ASKED,
-        reading(Choice("Grüße 👋", finish="stop"), input_tokens=5, output_tokens=7),
-        whole=whole({"text": "Grüße 👋", "index": 0, "finish_reason": "stop"}, usage=USAGE),
-        stream=stream(chunk("Grü"), chunk("ße 👋"), chunk("", finish="stop"), {"choices": [], "usage": USAGE}),
+        reading(Choice("Grüße 👋", finish="stop"), input_tokens=5, output_tokens=7, fingerprint="fp_2"),
+        whole=whole({"text": "Grüße 👋", "index": 0, "finish_reason": "stop"}, usage=USAGE, system_fingerprint="fp_2"),
+        stream=stream(
+            chunk("Grü") | {"system_fingerprint": "fp_2"},
+            chunk("ße 👋"),
+            chunk("", finish="stop"),
+            {"choices": [], "usage": USAGE},
+        ),
         model_asked="gpt-3.5-turbo-instruct",
     ),
     DialectCase(

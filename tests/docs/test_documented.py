@@ -128,6 +128,7 @@ def test_every_public_name_is_on_its_page():
     [
         ("`onetake.use_cassette(name, …)`", onetake.use_cassette, set()),
         ("`onetake.recorded`", onetake.recorded, {"function"}),
+        ("`onetake.probe(path=None, …)`", onetake.probe, set()),
     ],
 )
 def test_every_argument_of_a_function_is_in_its_table_and_no_other(title, function, without):

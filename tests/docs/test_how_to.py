@@ -21,6 +21,6 @@ def pages():
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)  # a dozen processes, on a machine that may be busy
-@pytest.mark.parametrize("page", pages())
+@pytest.mark.parametrize("page", list(pages()))
 def test_every_step_gives_what_the_page_shows(reader, page):
     reader.walk(page)

@@ -8,9 +8,11 @@ import textwrap
 import pytest
 import yaml
 
-from onetake.doctor.configurations import Configurations, Matchers
+from onetake.doctor.configurations import Configurations
+from onetake.doctor.evaluation import Scope
 from onetake.doctor.examining import examine
-from onetake.doctor.openings import find_openings
+from onetake.doctor.finding import find_openings
+from onetake.doctor.matchers import Matchers
 from onetake.doctor.sources import Sources
 
 URL = "https://api.openai.com/v1/chat/completions"
@@ -89,3 +91,15 @@ def opened():
         return find_openings(sources, configurations), sources, configurations, Matchers(sources)
 
     return run
+
+
+@pytest.fixture
+def scope(project):
+    """Return a function that makes the scope of a file of a project: its text, and other files by their names."""
+
+    def make(text, **files):
+        folder = project({"here.py": text} | {f"{name}.py": content for name, content in files.items()})
+        sources = Sources(folder)
+        return Scope(sources, sources.module(folder / "here.py"))
+
+    return make

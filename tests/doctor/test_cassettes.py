@@ -7,15 +7,15 @@ import gzip
 import pytest
 
 from onetake.doctor.cassettes import Recorded
-from onetake.doctor.configurations import MATCH_ON
 from onetake.importers.reading import read
+from onetake.vcrwords.matching import DEFAULT
 
 
 @pytest.fixture
 def recorded(tmp_path, cassette):
     """Return a function that writes a cassette and reads it as recorded, compared by vcrpy's default."""
 
-    def make(*interactions, words=MATCH_ON):
+    def make(*interactions, words=DEFAULT):
         path = tmp_path / "a.yaml"
         path.write_text(cassette(*interactions), encoding="utf-8")
         return Recorded(read(path), words)
@@ -114,7 +114,7 @@ def test_python_objects_are_found_with_their_line(tmp_path):
         "    status: {code: 200, message: OK}\nversion: 1\n",
         encoding="utf-8",
     )
-    found = Recorded(read(path), MATCH_ON)
+    found = Recorded(read(path), DEFAULT)
     assert (found.objects, found.line_of_object()) == ((0,), 5)
 
 

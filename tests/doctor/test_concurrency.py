@@ -14,7 +14,7 @@ def site(project, opened):
     def run(more=None, **files):
         folder = project({f"{name}.py": text for name, text in files.items()} | (more or {}))
         (one,), sources, configurations, _ = opened(folder)
-        found = Concurrency(sources, configurations).find_site(one)
+        found = Concurrency(sources, configurations.fixtures).find_site(one)
         return found and (found.path.relative_to(folder).as_posix(), found.line, found.name)
 
     return run
@@ -34,11 +34,28 @@ def marked(body, head="", name="def test_a()"):
         ("from concurrent.futures import ThreadPoolExecutor", "ThreadPoolExecutor()"),
         ("import concurrent.futures", "concurrent.futures.ThreadPoolExecutor()"),
         ("import dspy", "dspy.Parallel()"),
+        ("", "loop.create_task(f())"),
+        ("", "group.start_soon(f)"),
         ("", "chain.abatch([])"),
     ],
 )
 def test_what_starts_them_in_the_test_itself(site, head, call):
     assert site(test_m=marked(call, head)) == ("test_m.py", 6, call.partition("(")[0])
+
+
+@pytest.mark.parametrize(
+    ("imports", "call", "name"),
+    [
+        ("from asyncio import gather", "gather()", "gather"),
+        ("import asyncio as aio", "aio.TaskGroup()", "aio.TaskGroup"),
+        ("from anyio import create_task_group as group", "group()", "group"),
+    ],
+)
+def test_what_a_test_imports_itself_counts(site, imports, call, name):
+    assert site(test_m=marked(f"{imports}\n    {call}")) == ("test_m.py", 7, name)
+    run = "from asyncio import gather\n\nasync def run():\n    await gather()\n"
+    within = marked("from app import run\n    await run()", name="async def test_a()")
+    assert site(test_m=within, app=run) == ("app.py", 4, "gather")
 
 
 def test_what_has_such_a_name_alone_is_none(site):
@@ -54,10 +71,11 @@ def test_helpers_fixtures_and_code_of_the_project_count(site):
         "asyncio.gather",
     )
     assert site(
-        test_m=marked("...", name="def test_a(pool)"), conftest=gather.replace("async def run", "async def pool")
+        test_m=marked("...", name="def test_a(pool)"),
+        conftest=gather.replace("async def run", "@pytest.fixture\nasync def pool"),
     ) == (
         "conftest.py",
-        4,
+        5,
         "asyncio.gather",
     )
 
@@ -71,6 +89,12 @@ def test_methods_count_that_are_used(site):
         6,
         "threading.Thread",
     )
+
+
+def test_an_object_of_a_class_that_is_a_thread_counts(site):
+    app = "from threading import Thread\n\nclass Base(Thread): ...\n\nclass Worker(Base): ...\n\nclass Other: ...\n"
+    assert site(test_m=marked("Worker().start()", "from app import Worker"), app=app) == ("test_m.py", 6, "Worker")
+    assert site(test_m=marked("Other().start()", "from app import Other"), app=app) is None
 
 
 def test_an_async_function_is_reached_only_where_something_awaits(site):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from onetake.doctor.configurations import MATCH_ON, told, words
-from onetake.doctor.values import UNKNOWN
+from onetake.doctor.configurations import told, words
+from onetake.doctor.values import UNTOLD
+from onetake.vcrwords.matching import DEFAULT
 
 MARKED = "import pytest\n\n@pytest.mark.vcr{}\ndef test_a(): ...\n"
 
@@ -26,7 +27,7 @@ def config(body, decorator="@pytest.fixture"):
 
 
 def test_where_nothing_is_said_vcrpys_default_holds(compared):
-    assert compared(test_a=MARKED.format("")) == [((MATCH_ON,), [False])]
+    assert compared(test_a=MARKED.format("")) == [((DEFAULT,), [False])]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,7 @@ def test_a_nearer_fixture_and_a_marker_win(compared):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("import vcr\n\n@vcr.use_cassette('a.yaml')\ndef test_a(): ...\n", MATCH_ON),
+        ("import vcr\n\n@vcr.use_cassette('a.yaml')\ndef test_a(): ...\n", DEFAULT),
         ("import vcr\n\n@vcr.use_cassette('a.yaml', match_on=['body'])\ndef test_a(): ...\n", ("body",)),
         ("import vcr\nmy = vcr.VCR(match_on=['uri'])\n\n@my.use_cassette('a')\ndef test_a(): ...\n", ("uri",)),
         ("import vcr\nmy = vcr.VCR()\nmy.match_on = ['path']\n\n@my.use_cassette\ndef test_a(): ...\n", ("path",)),
@@ -89,10 +90,37 @@ def test_a_nearer_fixture_and_a_marker_win(compared):
             "def test_a(recorder):\n    with recorder.use_cassette('a'): ...\n",
             ("scheme",),
         ),
+        (
+            "import vcr\n\ndef make(**kw):\n    options = {'match_on': ['host']}\n    options.update(kw)\n"
+            "    return vcr.VCR(**options)\n\nmy = make(match_on=['query', 'body'])\n\n"
+            "def test_a():\n    with my.use_cassette('a'): ...\n",
+            ("query", "body"),
+        ),
+        (
+            "import vcr\n\ndef make():\n    made = vcr.VCR()\n    made.match_on = ['path']\n    return made\n\n"
+            "def test_a():\n    with make().use_cassette('a'): ...\n",
+            ("path",),
+        ),
+        (
+            "from vcr import VCR\n\nclass TestA:\n    def recorder(self):\n        return VCR(match_on=['scheme'])\n\n"
+            "    def test_a(self):\n        with self.recorder().use_cassette('a'): ...\n",
+            ("scheme",),
+        ),
+        (
+            "import vcr\n\nclass TestA:\n    vcr = vcr.VCR(match_on=['port'])\n\n"
+            "    @vcr.use_cassette('a')\n    def test_a(self): ...\n",
+            ("port",),
+        ),
+        ("def test_a():\n    from base import my\n    with my.use_cassette('a'): ...\n", ("host",)),
+        ("from base import use\n\n@use('a')\ndef test_a(): ...\n", ("host",)),
+        ("from base import part\n\ndef test_a():\n    with part('a'): ...\n", ("uri",)),
     ],
 )
 def test_recorders_are_found_wherever_they_are_made(compared, text, expected):
-    base = "import vcr\nmy = vcr.VCR(match_on=['host'])\n\ndef make():\n    return vcr.VCR(match_on=['query'])\n"
+    base = (
+        "import vcr\nfrom functools import partial\nmy = vcr.VCR(match_on=['host'])\nuse = my.use_cassette\n"
+        "part = partial(my.use_cassette, match_on=['uri'])\n\ndef make():\n    return vcr.VCR(match_on=['query'])\n"
+    )
     assert [each for each, _ in compared(test_a=text, base=base)] == [(expected,)]
 
 
@@ -103,20 +131,6 @@ def test_a_recorder_that_nobody_can_find_may_compare_anything(compared):
 def test_what_other_recorders_open_is_none_of_ours(compared):
     assert compared(test_a="import onetake\n\n@onetake.use_cassette('a')\ndef test_a(): ...\n") == []
     assert compared(test_b="from cassetter import use_cassette\n\n@use_cassette('a')\ndef test_a(): ...\n") == []
-
-
-@pytest.mark.parametrize(
-    ("matcher", "compares"),
-    [
-        ("def mine(r1, r2):\n        return r1.body == r2.body", True),
-        ("def mine(r1, r2):\n        assert r1.path == r2.path", False),
-        ("mine = lambda a, b: a.body == b.body", None),
-    ],
-)
-def test_a_matcher_of_the_projects_own_is_read(compared, matcher, compares):
-    hook = f"def pytest_recording_configure(config, vcr):\n    {matcher}\n    vcr.register_matcher('mine', mine)\n"
-    found = compared(conftest=config("return {'match_on': ['uri', 'mine']}") + hook, test_a=MARKED.format(""))
-    assert [each for _, each in found] == [[compares]]
 
 
 def test_a_hook_may_set_what_is_compared(compared):
@@ -132,5 +146,5 @@ def test_the_line_of_a_keyword_is_known(project, opened):
     (one,) = found
     compared, mode = told(one.layers, "match_on"), told(one.layers, "record_mode")
     assert (compared.by.path.name, compared.by.lines["match_on"]) == ("conftest.py", 7)
-    assert (mode.values, mode.by.lines["record_mode"]) == ((UNKNOWN,), 8)
+    assert (mode.values, mode.by.lines["record_mode"]) == ((UNTOLD,), 8)
     assert told(one.layers, "serializer") == ((), None) or told(one.layers, "serializer").by is None

@@ -58,6 +58,7 @@ def test_a_claim_in_a_test_is_about_that_test(messages):
     [
         ("{'record_mode': 'once', 'match_on': ['body']}", 'record_mode "once": 1 test; 1 test without a cassette now'),
         ("{'record_mode': 'new_episodes'}", 'record_mode "new_episodes": 1 test; 1 test without a cassette now'),
+        ("{'record_mode': 'any'}", 'record_mode "any": 1 test; 1 test without a cassette now'),
         ("{'record_mode': 'none'}", None),
         ("{'record_mode': 'none' if os.environ.get('CI') else 'once'}", None),
         ("{'record_mode': mode()}", None),
@@ -85,6 +86,17 @@ def test_an_option_counts_for_marked_tests_whose_configuration_does_not_say_anot
     }
     said = "the tests are started with --record-mode=new_episodes: 1 test"
     assert messages(GOES_LIVE, files) == [("pytest.ini", 2, said, 1)]
+
+
+def test_an_option_that_counts_for_no_test_is_no_hazard(messages):
+    files = {"pytest.ini": "[pytest]\naddopts = --record-mode=once\n", "conftest.py": config("{'record_mode': 'none'}")}
+    assert messages(GOES_LIVE, files | {"test_a.py": MARKED}) == []
+
+
+def test_a_cassette_that_nothing_opens_is_as_the_configuration_around_it_has_it(messages, interaction, cassette):
+    calls = {"old/a.yaml": cassette(interaction("a"), interaction("b"))}
+    assert len(messages("equal-shapes", calls | {"conftest.py": config("{'match_on': ['uri']}")})) == 1
+    assert messages("equal-shapes", calls | {"conftest.py": config(BODY)}) == []
 
 
 def test_tests_of_a_file_without_a_configuration_are_one_hazard(messages):

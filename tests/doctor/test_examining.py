@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from onetake.doctor.examining import counts, examine, root_of
-from onetake.doctor.hazards import Kind
+from onetake.doctor.examining import counts, examine
+from onetake.doctor.hazards import HazardKind
+from onetake.doctor.sources import root_of
 
 CONFTEST = """
 import pytest
@@ -86,7 +87,7 @@ def test_a_suite_that_compares_bodies_has_no_hazard(project, interaction, casset
 def test_answers_of_one_shape_are_told_apart_from_those_of_several(project, interaction, cassette):
     folder = project({"a.yaml": cassette(interaction("a", LABEL), interaction("b", LABEL.replace("x", "y")))})
     (hazard,) = examine(folder).hazards
-    assert (hazard.kind, hazard.line) == (Kind.EQUAL_SHAPES, 19)
+    assert (hazard.kind, hazard.line) == (HazardKind.EQUAL_SHAPES, 19)
     assert hazard.message.endswith("2 different bodies, answers of one shape: JSON {label}")
 
 

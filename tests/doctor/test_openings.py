@@ -1,111 +1,42 @@
-"""Which cassettes a test opens."""
+"""Openings by the names of their cassettes."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from onetake.doctor.openings import Index
+from onetake.doctor.openings import Index, Opening, name_of
+from onetake.doctor.values import GAP
 
-MARKED = "import pytest\n\n@pytest.mark.vcr\ndef test_a(x): ...\n"
 
-
-@pytest.fixture
-def opens(project, opened):
-    """Return a function that writes files and says which tests open a cassette."""
-
-    def run(files, cassette):
-        folder = project(files)
-        found, *_ = opened(folder)
-        return [one.test for one in Index(found).opening(folder / cassette)]
-
-    return run
+def opening(*claims):
+    return Opening("test_a", None, 1, None, None, None, (), claims, True)
 
 
 @pytest.mark.parametrize(
-    "cassette",
+    ("claim", "cassette", "is_one"),
     [
-        "tests/cassettes/test_m/test_a.yaml",
-        "tests/cassettes/test_m/test_a.yml",
-        "tests/cassettes/test_m/test_a.json",
-        "tests/cassettes/test_m/test_a.yaml.gz",
-        "tests/cassettes/test_m/test_a[Return [1, 2]-x!].yaml",
-        "tests/cassettes/test_a.yaml",
+        ("/p/a", "/p/a.yaml", True),
+        ("/p/a", "/p/a.yaml.gz", True),
+        ("/p/a", "/p/a.JSON", True),
+        ("/p/a", "/p/a[x.y].yaml", True),
+        ("/p/a", "/p/ab.yaml", False),
+        ("/p/a", "/q/a.yaml", False),
+        (f"/p/a-{GAP}-c", "/p/a-b-c.yaml", True),
+        (f"/p/{GAP}/a", "/p/q/r/a.yaml", True),
+        (f"/p/{GAP}/a", "/p/q/b.yaml", False),
     ],
 )
-def test_a_marked_tests_cassette_lies_in_a_folder_beside_it(opens, cassette):
-    assert opens({"tests/test_m.py": MARKED}, cassette) == ["tests/test_m.py::test_a"]
+def test_a_claim_is_the_path_of_a_cassette_without_its_ending(claim, cassette, is_one):
+    one = opening(claim)
+    assert one.opens(name_of(Path(cassette))) is is_one
+    assert Index([one]).opening(Path(cassette)) == ([one] if is_one else [])
 
 
-@pytest.mark.parametrize(
-    "cassette", ["tests/cassettes/test_n/test_a.yaml", "tests/cassettes/test_m/test_ab.yaml", "test_a.yaml"]
-)
-def test_others_are_not_its_own(opens, cassette):
-    assert opens({"tests/test_m.py": MARKED}, cassette) == []
-
-
-def test_a_class_and_a_default_cassette_name_it(opens):
-    text = (
-        "import pytest\n\nclass TestB:\n    @pytest.mark.vcr\n    def test_a(self): ...\n\n"
-        "@pytest.mark.vcr('more.yaml')\n@pytest.mark.default_cassette('own.yaml')\ndef test_c(): ...\n"
-    )
-    assert opens({"test_m.py": text}, "cassettes/test_m/TestB.test_a.yaml") == ["test_m.py::TestB::test_a"]
-    assert opens({"test_m.py": text}, "cassettes/test_m/own.yaml") == ["test_m.py::test_c"]
-    assert opens({"test_m.py": text}, "cassettes/test_m/more.yaml") == ["test_m.py::test_c"]
-    assert opens({"test_m.py": text}, "cassettes/test_m/test_c.yaml") == []
-
-
-def test_a_fixture_may_name_the_folder(opens):
-    conftest = (
-        "import pytest\nfrom pathlib import Path\n\n@pytest.fixture(scope='module')\ndef vcr_cassette_dir(request):\n"
-        "    return str(Path(__file__).parent / 'recorded' / request.module.__name__)\n"
-    )
-    files = {"tests/conftest.py": conftest, "tests/test_m.py": MARKED}
-    assert opens(files, "tests/recorded/anything/test_a.yaml") == ["tests/test_m.py::test_a"]
-    assert opens(files, "tests/cassettes/test_m/test_a.yaml") == []
-
-
-@pytest.mark.parametrize(
-    ("call", "cassette"),
-    [
-        ("vcr.use_cassette('tests/fixtures/a.yaml')", "tests/fixtures/a.yaml"),
-        ("vcr.use_cassette('fixtures/a.yaml')", "tests/fixtures/a.yaml"),
-        ("vcr.use_cassette(path='fixtures/a.yaml')", "tests/fixtures/a.yaml"),
-        ("vcr.use_cassette(f'fixtures/{name}.yaml')", "tests/fixtures/anything.yaml"),
-        ("vcr.use_cassette(os.path.join(HERE, 'fixtures', 'a.yaml'))", "tests/fixtures/a.yaml"),
-        ("vcr.VCR(cassette_library_dir='tests/kept').use_cassette('a.yaml')", "tests/kept/a.yaml"),
-        ("vcr.VCR(cassette_library_dir=str(ROOT / 'kept')).use_cassette('a')", "tests/kept/a.yaml"),
-        ("vcr.use_cassette()", "tests/test_m"),
-    ],
-)
-def test_a_call_names_its_cassette(opens, call, cassette):
-    text = (
-        "import os\nimport vcr\nfrom pathlib import Path\nHERE = os.path.dirname(__file__)\n"
-        f"ROOT = Path(__file__).parent\n\ndef test_m(name):\n    with {call}:\n        ...\n"
-    )
-    assert opens({"tests/test_x.py": text}, cassette) == ["tests/test_x.py::test_m"]
-    assert opens({"tests/test_x.py": text}, "tests/elsewhere/b.yaml") == []
-
-
-def test_tests_that_a_hook_marks_are_those_that_have_a_cassette(project, opened):
-    conftest = (
-        "import pytest\n\ndef pytest_collection_modifyitems(items):\n    for item in items:\n"
-        "        item.add_marker(pytest.mark.vcr)\n"
-    )
-    text = "def test_a(): ...\ndef test_b(): ...\n"
-    folder = project(
-        {"conftest.py": conftest, "test_m.py": text, "cassettes/test_m/test_a[1].yaml": "interactions: []\n"}
-    )
-    found, *_ = opened(folder)
-    assert [one.test for one in found] == ["test_m.py::test_a"]
-
-
-def test_a_cassette_whose_name_cannot_be_told_is_vague(project, opened):
-    folder = project({"test_a.py": "import vcr\n\ndef test_a(path):\n    with vcr.use_cassette(path): ...\n"})
-    (one,), *_ = opened(folder)
-    assert one.is_vague
-
-
-def test_a_name_of_many_unknown_parts_is_matched_in_no_time(opens):
-    parts = "a".join(f"{{x{number}}}" for number in range(60))
-    text = f"import vcr\n\ndef test_m():\n    with vcr.use_cassette(f'{parts}'):\n        ...\n"
-    assert opens({"test_x.py": text}, f"{'a' * 200}.yaml") == ["test_x.py::test_m"]
+def test_one_whose_name_has_nothing_that_is_known_is_vague_and_counts_where_no_other_does():
+    vague, known = opening(f"/p/{GAP}"), opening("/p/a")
+    assert (vague.is_vague, known.is_vague) == (True, False)
+    index = Index([vague, known])
+    assert index.opening(Path("/p/a.yaml")) == [known]
+    assert index.opening(Path("/p/b.yaml")) == [vague]

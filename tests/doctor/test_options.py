@@ -25,6 +25,7 @@ def options(project):
     [
         ("pytest.ini", "[pytest]\naddopts = -q --record-mode=once\n", 2),
         ("pyproject.toml", '[tool.pytest.ini_options]\naddopts = ["--record-mode", "once"]\n', 2),
+        ("pyproject.toml", '[tool.pytest.ini_options]\naddopts = [\n  "--record-mode",\n  "once",\n]\n', 3),
         ("tox.ini", "[pytest]\naddopts =\n  --record-mode once\n", 3),
         ("setup.cfg", "[tool:pytest]\naddopts = --record-mode=once\n", 2),
         (".github/workflows/a.yml", f"on: [push]\n{STEP}", 2),

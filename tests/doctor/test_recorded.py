@@ -8,9 +8,9 @@ import pytest
 
 from onetake.doctor.cassettes import Recorded
 from onetake.doctor.concurrency import Site
-from onetake.doctor.configurations import MATCH_ON
 from onetake.doctor.recorded import hazards
 from onetake.importers.reading import read
+from onetake.vcrwords.matching import DEFAULT
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def kinds(tmp_path, cassette):
     def run(*interactions, **how):
         path = tmp_path / "a.yaml"
         path.write_text(cassette(*interactions), encoding="utf-8")
-        found = hazards(Recorded(read(path), MATCH_ON), **{"compares_body": False, "sites": [], **how})
+        found = hazards(Recorded(read(path), DEFAULT), **{"may_mix": True, "sites": [], **how})
         return {one.kind.value: one.message for one in found}
 
     return run
@@ -34,7 +34,7 @@ def test_where_bodies_are_compared_only_identical_requests_are_a_hazard(kinds, i
         "different-shapes": f"{url}: 2 different bodies, answers of 2 shapes: text | JSON",
         "repeated": repeated,
     }
-    assert kinds(*calls, compares_body=True) == {"repeated": repeated}
+    assert kinds(*calls, may_mix=False) == {"repeated": repeated}
 
 
 def test_the_tests_that_run_calls_at_the_same_time_are_named(kinds, interaction):

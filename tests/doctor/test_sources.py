@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from onetake.doctor.sources import Sources, dotted
+from onetake.doctor.sources import Sources, root_of
 
 
 def test_hidden_folders_environments_and_packages_are_left_out(project):
@@ -29,18 +29,6 @@ def test_what_is_no_python_is_named_and_no_error(project, text):
     sources = Sources(folder)
     assert sources.module(folder / "a.py") is None
     assert list(sources.unread) == [folder / "a.py"]
-
-
-def test_names_at_the_top_also_those_in_if_and_try(project):
-    text = (
-        "import a.b\nimport c as d\nfrom .e import f as g\nif x:\n    h = 1\ntry:\n    import i\n"
-        "except ImportError:\n    i = None\n"
-    )
-    folder = project({"m.py": text})
-    sources = Sources(folder)
-    module = sources.module(folder / "m.py")
-    assert sorted(module.names) == ["a", "d", "g", "h", "i"]
-    assert [sources.origin(module, name) for name in ("a.b.x", "d.x", "g.x", "h")] == ["a.b.x", "c.x", ".e.f.x", "h"]
 
 
 @pytest.mark.parametrize(
@@ -77,15 +65,40 @@ def test_imports_in_a_circle_end(project):
     assert sources.lookup(sources.module(folder / "a.py"), "x") is None
 
 
-def test_comments_have_their_lines(project):
-    folder = project({"a.py": "x = '# no'  # one\n#   two\n"})
-    assert Sources(folder).module(folder / "a.py").comments == ((1, "one"), (2, "two"))
+def test_names_that_a_star_brings_are_followed(project):
+    files = {"a.py": "from b import *\n", "b.py": "from .c import *\nmine = 2\n", "c.py": "value = 1\n"}
+    folder = project(files)
+    sources = Sources(folder)
+    module = sources.module(folder / "a.py")
+    found = [sources.lookup(module, name) for name in ("mine", "value", "nothing")]
+    assert [one and (one[0].path.name, ast.literal_eval(one[1])) for one in found] == [("b.py", 2), ("c.py", 1), None]
 
 
-def test_dotted_names():
-    assert [dotted(ast.parse(text, mode="eval").body) for text in ("a.b.c", "a.b(1)", "f().x", "1")] == [
-        "a.b.c",
-        "a.b",
-        "f.x",
-        "",
+def test_stars_in_a_circle_end(project):
+    folder = project({"a.py": "from b import *\n", "b.py": "from a import *\n"})
+    sources = Sources(folder)
+    assert sources.lookup(sources.module(folder / "a.py"), "x") is None
+
+
+def test_the_classes_that_a_class_is_made_from(project):
+    files = {
+        "a.py": "import b\nfrom b import Low\n\nclass Top(Low, b.Other, Unknown): ...\n",
+        "b.py": "class Root: ...\n\nclass Low(Root): ...\n\nclass Other(Root, Other): ...\n",
+    }
+    folder = project(files)
+    sources = Sources(folder)
+    module = sources.module(folder / "a.py")
+    found = sources.lineage(module, module.names["Top"])
+    assert [(place.path.name, one.name) for place, one in found] == [
+        ("a.py", "Top"),
+        ("b.py", "Low"),
+        ("b.py", "Other"),
+        ("b.py", "Root"),
     ]
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", "setup.cfg", "pytest.ini", ".git", "onetake.toml"])
+def test_the_top_of_a_project_is_the_nearest_folder_that_looks_like_one(tmp_path, name):
+    (tmp_path / "top" / "tests").mkdir(parents=True)
+    (tmp_path / "top" / name).touch()
+    assert root_of(tmp_path / "top" / "tests") == tmp_path / "top"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 import yaml
 
@@ -13,37 +11,6 @@ from onetake.importers.reading import read
 from onetake.key import Keyer
 from onetake.scrub import Scrubber
 from onetake.traffic import Traffic
-
-CHAT = "https://api.openai.com/v1/chat/completions"
-JSON = {"content-type": ["application/json"]}
-
-
-@pytest.fixture
-def interaction():
-    """Return a function that makes an interaction of a chat call: *asked* by the user, *said* by the model."""
-
-    def make(asked="Hello?", said="Good day.", *, status=200, request=None, response=None):
-        question = {"model": "gpt-5", "messages": [{"role": "user", "content": asked}]}
-        answer = {"choices": [{"message": {"role": "assistant", "content": said}, "finish_reason": "stop"}]}
-        return {
-            "request": {"method": "POST", "uri": CHAT, "headers": JSON, "body": json.dumps(question)} | (request or {}),
-            "response": {
-                "status": {"code": status, "message": "x"},
-                "headers": JSON,
-                "body": {"string": json.dumps(answer)},
-            }
-            | (response or {}),
-        }
-
-    return make
-
-
-@pytest.fixture
-def project(tmp_path, monkeypatch):
-    """A folder with settings of its own, which is the current one."""
-    (tmp_path / "onetake.toml").write_bytes(b"")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 
 import pytest
 
@@ -104,11 +105,24 @@ def test_the_version_header_that_every_anthropic_sdk_sends_is_put_back():
         ("grant_type=x&apikey=y%20z", "application/x-www-form-urlencoded"),
         ("--b1\r\nno end", None),
         ("just text", None),
+        ("a=b&c=d&", None),
+        ("a=b&&c=d", None),
+        ("a=b c&d=e", None),
+        ("a=&b=c", "application/x-www-form-urlencoded"),
         ('{"a": 1}', None),
     ],
 )
 def test_a_content_type_that_was_taken_away_is_told_by_the_bytes(body, kind):
     assert header(ask(body=body, headers={}).request.headers, "content-type") == kind
+
+
+def test_a_form_is_known_in_little_memory():
+    body = "a=b&" * 50_000 + "c=d"
+    tracemalloc.start()
+    assert header(ask(body=body, headers={}).request.headers, "content-type") is not None
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8 * len(body)
 
 
 def test_a_form_that_was_stored_as_a_mapping_is_one_again():
@@ -127,6 +141,8 @@ def test_what_may_differ_from_what_was_sent_is_told():
     [
         ({"method": None}, "no method"),
         ({"method": 7}, "no method"),
+        ({"method": "GET /x"}, "no method"),
+        ({"method": "A" * 41}, "no method"),
         ({"uri": None}, "no absolute URL"),
         ({"uri": "/v1/x"}, "no absolute URL"),
         ({"uri": "http://[x/"}, "URL cannot be read"),

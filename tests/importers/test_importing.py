@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from onetake.importers.counting import Groups
 from onetake.importers.importing import files_of, import_all, import_file
 from onetake.importers.judging import Outcome
 from onetake.importers.placing import Choices
+from onetake.settings_values import EVERY_KIND
 from onetake.stores.directory import DirectoryStore
 
 
@@ -62,6 +64,23 @@ def test_importing_again_writes_nothing_and_says_the_same(cassette, interaction,
     first, second = import_file(as_file(path), choices), import_file(as_file(path), choices)
     assert (first.written, second.written) == (3, 0)
     assert first.rows == second.rows
+
+
+def test_what_a_flag_let_in_is_there_for_an_import_without_it(cassette, interaction, as_file):
+    path = cassette(interaction("a", status=401), interaction("b", request={"body": None}), interaction("c"))
+    first = import_file(as_file(path), Choices(keep=("status:4xx",), keep_bodyless=True))
+    again = import_file(as_file(path), Choices())
+    assert [row.outcome for row in first.rows] == [Outcome.IMPORTED, Outcome.LOOSE, Outcome.IMPORTED]
+    assert (again.rows, again.written) == (first.rows, 0)
+
+
+def test_a_later_flag_takes_nothing_away(cassette, interaction, as_file):
+    cut = {"choices": [{"message": {"content": "and th"}, "finish_reason": "length"}]}
+    path = cassette(interaction("a"), interaction("b", response={"body": {"string": json.dumps(cut)}}))
+    first = import_file(as_file(path), Choices())
+    wider = import_file(as_file(path), Choices(keep=EVERY_KIND))
+    assert [row.reason for row in first.rows] == ["good", "good"]
+    assert (wider.rows, wider.written) == (first.rows, 0)
 
 
 def test_a_dry_run_says_what_would_be_and_writes_nothing(cassette, interaction, as_file, project):
@@ -146,8 +165,11 @@ def test_what_is_not_there_and_two_files_for_one_cassette_are_errors(cassette, i
     two = cassette(interaction(), name="y/a.yaml")
     with pytest.raises(UsageError, match="there is no such file or folder"):
         files_of([project / "none"], None)
-    with pytest.raises(UsageError, match="have one cassette"):
+    with pytest.raises(UsageError, match="would have one cassette"):
         files_of([one, two], Path("out"))
+    for to in (one, one / "below"):
+        with pytest.raises(UsageError, match="is no folder"):
+            files_of([two], to)
 
 
 def test_wrong_settings_are_an_error(cassette, interaction, as_file, project):

@@ -66,9 +66,14 @@ def test_a_contract_is_one_that_the_settings_declare(project):
         rules_of(project / "c", Choices(contracts=("item",)))
 
 
-def test_a_file_is_named_from_the_project_or_from_what_the_user_named(tmp_path):
+def test_a_file_is_named_from_the_project_or_from_above_what_the_user_named(tmp_path, monkeypatch):
     path = tmp_path / "other/cassettes/a.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"")
     target = tmp_path / "x"
     assert named_in(File(path, target, path), tmp_path) == "other/cassettes/a.yaml"
-    assert named_in(File(path, target, tmp_path / "other/cassettes"), tmp_path / "project") == "cassettes/a.yaml"
-    assert named_in(File(path, target, path), tmp_path / "project") == "a.yaml"
+    for named in (path, path.parent):
+        assert named_in(File(path, target, named), tmp_path / "project") == "other/cassettes/a.yaml"
+    monkeypatch.setenv("HOME", str(tmp_path / "other"))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path / "other"))
+    assert named_in(File(path, target, path), tmp_path / "project") == "cassettes/a.yaml"

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from onetake.cassette import Cassette
+from onetake.imported import imported_from
 from onetake.importers import writing
 from onetake.importers.judging import Outcome, judge
 from onetake.importers.writing import Target
@@ -124,8 +125,43 @@ def test_a_source_that_was_changed_since_is_refused(judged, target, held):
     target().place(judged(said="before"))
     placed = target().place(judged(said="after"))
     assert placed.judged.outcome is Outcome.REFUSED
-    assert "imported before, with other content" in placed.judged.reason
+    assert "was imported before with other content: remove cassette/" in placed.judged.reason
     assert list(held().values()) == ["before"]
+
+
+def test_what_another_process_imported_meanwhile_is_there(judged, target, held):
+    ours, theirs = target(), target()
+    one, other = judged(said="a"), judged(said="b", position=1)
+    assert ours.find(one) is None  # it has looked, and found nothing
+    for each in (one, other):
+        theirs.place(each)
+    placed = [ours.place(each) for each in (one, other)]
+    assert [(each.judged.outcome, each.was_there) for each in placed] == [(Outcome.IMPORTED, True)] * 2
+    late = target()
+    late.find(judged("Another?"))
+    target().place(judged("Another?", "theirs", path="b.yaml"))
+    refused = late.place(judged("Another?", "ours"))
+    assert refused.judged.reason.startswith("another answer to the same request lies in its place")
+
+
+def test_the_verdict_of_what_is_there_stays(judged, target):
+    target().place(judged(status=401, keep=("status:4xx",)))
+    again = judged(status=401, keep=("status:401",))
+    again = replace(again, reason="kept:other", entry=replace(again.entry, verdict="kept:other"))
+    placed = target().place(again)
+    assert (placed.was_there, placed.judged.reason) == (True, "kept:status:401")
+
+
+def test_of_many_alike_each_stored_one_is_looked_at_once(judged, target, monkeypatch):
+    calls = [judged(position=number) for number in range(20)]
+    first = target()
+    for one in calls:
+        first.place(one)
+    asked = []
+    monkeypatch.setattr(writing, "imported_from", lambda entry: asked.append(entry) or imported_from(entry))
+    again = target()
+    assert all(again.place(one).was_there for one in calls)
+    assert len(asked) == 2 * len(calls)
 
 
 def test_an_entry_that_cannot_be_read_stays(judged, target, tmp_path):

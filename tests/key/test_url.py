@@ -7,12 +7,9 @@ import pytest
 
 from onetake.errors import UsageError
 from onetake.key.url import (
-    CREDENTIAL_QUERY,
     KEY_HEADERS,
-    SIGNED_QUERY,
     HeaderRule,
     OriginRule,
-    credential_names,
     pairs,
     split,
     url_text,
@@ -66,20 +63,7 @@ def test_bytes_that_are_no_utf_8_are_not_lost():
     assert split("https://h/?a=\ud800").query != split("https://h/?a=\ud801").query
 
 
-@pytest.mark.parametrize("name", sorted(CREDENTIAL_QUERY))
-def test_credentials_in_the_query_never_count(name):
-    assert split(f"https://h/?{name}=s&v=1&{name.upper()}=t").query == (("v", "1"),)
-
-
-def test_parts_of_a_signed_url_go_with_their_signature_only():
-    assert split("https://h/?se=1&sp=r&expires=2").query == (("expires", "2"), ("se", "1"), ("sp", "r"))
-    assert split("https://h/?se=1&sp=r&expires=2&SIG=x").query == (("expires", "2"),)
-    assert split("https://h/?Expires=2&Policy=p&Signature=x&se=1").query == (("se", "1"),)
-    assert credential_names(["sig", "se", "x", "key"]) == {"sig", "se", "key"}
-
-
 def test_every_name_in_the_lists_is_lower_case():
-    assert {name.lower() for name in CREDENTIAL_QUERY} == CREDENTIAL_QUERY
     assert [name.lower() for name in KEY_HEADERS] == list(KEY_HEADERS)
 
 
@@ -189,7 +173,6 @@ def test_the_members_of_a_url_are_canonical_json():
     assert url_text("https://h/x?b=1&a", OriginRule({})) == '"origin":"https://h","path":"/x","query":[["a"],["b","1"]]'
 
 
-def test_the_reference_lists_every_header_and_query_name():
+def test_the_reference_lists_every_header():
     page = (Path(__file__).parents[2] / "docs" / "reference" / "key.md").read_text(encoding="utf-8")
-    names = {*KEY_HEADERS, *CREDENTIAL_QUERY, *SIGNED_QUERY, *SIGNED_QUERY["sig"], *SIGNED_QUERY["signature"]}
-    assert [name for name in sorted(names) if f"`{name}`" not in page] == []
+    assert [name for name in KEY_HEADERS if f"`{name}`" not in page] == []

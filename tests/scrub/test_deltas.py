@@ -58,6 +58,14 @@ def test_what_the_walk_finds_is_not_let_pass(events):
     assert not holds_none(events, FINDER)
 
 
+def test_streams_that_are_built_alike_share_no_text():
+    assert [holds_none(sent(delta(half)), FINDER) for half in HALVES] == [True, True]
+    assert not holds_none(sent(*map(delta, HALVES)), FINDER)
+    turns = [{"output_index": number, "d": text} for number, text in enumerate(HALVES)]
+    assert holds_none(sent(*turns), FINDER)
+    assert not holds_none(sent(*turns, {"output_index": 0, "d": HALVES[1]}), FINDER)
+
+
 @pytest.mark.parametrize(
     "events",
     [

@@ -12,9 +12,10 @@ from onetake.scrub.heads import HeaderList, cookie_values, known_values, without
     ("url", "left", "removed"),
     [
         ("https://h/v1?key=EXAMPLE", "https://h/v1", [("key", "EXAMPLE")]),
-        ("https://h/v1?alt=sse&key=a%2Fb&x=1%202", "https://h/v1?alt=sse&x=1%202", [("key", "a/b")]),
+        ("https://h/v1?alt=sse&api_key=a%2Fb&x=1%202", "https://h/v1?alt=sse&x=1%202", [("api_key", "a/b")]),
         ("https://h/v1?API_KEY=1&Api-Key=2", "https://h/v1", [("api_key", "1"), ("api-key", "2")]),
-        ("https://h/v1?key=1&key=2&b", "https://h/v1?b", [("key", "1"), ("key", "2")]),
+        ("https://h/v1?token=1&token=2&b", "https://h/v1?b", [("token", "1"), ("token", "2")]),
+        ("https://kv/v1?key=alice&api_key=2", "https://kv/v1?key=alice", [("api_key", "2")]),
         ("https://me:pa%40ss@h/p?q", "https://h/p?q", [("userinfo", "pa@ss")]),
         (
             "https://h/a?X-Amz-Signature=1&X-Amz-Date=2&n=3",

@@ -100,7 +100,7 @@ def test_numbers_go_on_after_placeholders_that_are_there():
 
 def test_scrubbing_twice_changes_nothing():
     request = ask(
-        {"api_key": KEY, **say(f"{KEY} {OTHER}")}, ("authorization", "Bearer x"), url=f"https://h/{KEY}?key=a"
+        {"api_key": KEY, **say(f"{KEY} {OTHER}")}, ("authorization", "Bearer x"), url=f"https://h/{KEY}?api_key=a"
     )
     response = answer({"text": KEY, "u": "https://b/?sig=abcdEFGH0123%3D"}, ("location", f"/x?token=1&n={KEY}"))
     first, second = Scrubber().begin(), Scrubber().begin()
@@ -125,7 +125,7 @@ def test_lengths_are_restated():
 def test_credentials_known_by_value_go_whatever_they_look_like():
     secret = "correct horse battery"
     plain, wrapped = base64.b64encode(secret.encode()).decode(), json.dumps({"k": secret})
-    request = ask(say(f"it is {secret}"), ("x-api-key", secret), url="https://h/v1?key=queryvalue")
+    request = ask(say(f"it is {secret}"), ("x-api-key", secret), url="https://h/v1?api_key=queryvalue")
     scrubbing = Scrubber().begin()
     assert b"it is [credential 1]" in scrubbing.request(request).body
     response = scrubbing.response(answer({"text": f"{secret} {plain} {wrapped} queryvalue"}))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -136,3 +137,15 @@ def test_a_temporary_file_is_gone_too_where_what_was_done_with_it_failed(tmp_pat
     with pytest.raises(ZeroDivisionError), files.temporary(tmp_path, b"whole"):
         1 / 0  # noqa: B018 (the error itself)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such lock")
+def test_a_file_is_claimed_while_its_writer_lives_also_when_it_is_closed(tmp_path, monkeypatch):
+    path = tmp_path / "a"
+    descriptor = files.create(path)
+    with files.claimed(descriptor):
+        files.write(descriptor, b"whole")
+        assert files.is_claimed(path)
+    assert not files.is_claimed(path)
+    monkeypatch.setattr(files.fcntl, "flock", fails(errno.ENOTSUP))
+    assert files.is_claimed(path), "nobody can know"

@@ -112,6 +112,11 @@ def test_labels_tell_operation_and_model_without_accounts_and_ids(operation, mod
     assert label(operation, model) == expected
 
 
+def test_a_label_is_made_of_the_start_of_its_words():
+    assert label("chat", f"{'1' * 20}-" * 30 + "end") == "chat"
+    assert label("a" * 3_000_000, "x") == "a" * 40
+
+
 @given(st.text(max_size=30), st.text(max_size=60))
 def test_every_label_can_stand_in_a_name(operation, model):
     words = label(operation, model)

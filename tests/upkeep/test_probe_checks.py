@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+
 import pytest
+
+from onetake.upkeep.probed import ProbeBook
 
 
 def told(folder):
@@ -19,6 +24,42 @@ def test_an_entry_is_doubted_once_it_is_older_than_probe_after(folder):
     ((name, message),) = told(folder)
     assert name == path.name
     assert message.startswith("it was recorded ") and message.endswith(" days ago, and probe_after allows 90.5")
+
+
+def probed(folder, path, outcome, days=0):
+    """Put a probe on record, of some days ago."""
+    at = (datetime.now(UTC) - timedelta(days=days)).isoformat()
+    ProbeBook(folder.root).note({"at": at}, [(sha256(path.read_bytes()).hexdigest(), outcome)])
+
+
+def test_a_probe_that_agreed_lately_answers_the_doubt_and_one_that_found_drift_confirms_it(folder):
+    (path,) = folder.record()
+    folder.rewrite(path, recorded_at="2020-01-01T00:00:00Z")
+    folder.settings(top="probe_after = 90")
+    (doubt,) = (one for one in folder.findings() if one.code == "probe-first")
+    assert doubt.mend.startswith("onetake probe ") and doubt.mend.endswith(" --oldest")
+    probed(folder, path, "agreed", days=89)
+    assert told(folder) == []
+    probed(folder, path, "agreed", days=91)
+    assert len(told(folder)) == 1
+    probed(folder, path, "drifted", days=1)
+    (doubt,) = (one for one in folder.findings() if one.code == "probe-first")
+    assert "; the probe of 20" in doubt.message and doubt.message.endswith(" found drift")
+    assert doubt.mend.startswith("pytest --record-mode=all ")
+    probed(folder, path, "failed")
+    assert told(folder)[0][1].endswith(" found drift"), "what could not be checked says nothing new"
+
+
+def test_br_178_a_probe_moves_no_age_and_holds_for_the_file_that_it_saw_alone(folder):
+    (path,) = folder.record()
+    folder.rewrite(path, recorded_at="2020-01-01T00:00:00Z")
+    folder.settings(top="probe_after = 90")
+    before = path.read_bytes()
+    probed(folder, path, "agreed")
+    assert told(folder) == []
+    assert path.read_bytes() == before
+    folder.rewrite(path, recorded_at="2020-01-02T00:00:00Z")
+    assert len(told(folder)) == 1
 
 
 @pytest.mark.parametrize("at", [None, "", "soon", 7, "9999-12-31T23:59:59+14:00", "2020-01-01"])

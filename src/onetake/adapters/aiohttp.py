@@ -83,7 +83,7 @@ async def _answer(client: Client, request: Any, send: Callable[[Any], Awaitable[
             return await send(request)
     asked = Request(request.method, url, _headers(request), await _body(client.module, request))
     rivals.refuse_vcrpy(engine, client.module.ClientSession._request, asked)
-    step = await waiting.begun_awaited(lambda flow: engine.begin(asked, flow, client.named))
+    step = await waiting.begun_awaited(lambda flow: engine.begin(asked, flow, client.named), engine.abandon)
     if isinstance(step, Replay):
         return await aiohttp_responses.replayed(client, engine, request, step.entry)
     return await _live(client, engine, step, request, send)

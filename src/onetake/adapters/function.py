@@ -178,7 +178,7 @@ def _awaited(asks: _Asking) -> Callable[..., Any]:
         engine = asks.engine()
         if engine is None:
             return await asks.function(*args, **kwargs)
-        step = await waiting.begun_awaited(lambda flow: asks.begin(engine, args, kwargs, flow))
+        step = await waiting.begun_awaited(lambda flow: asks.begin(engine, args, kwargs, flow), engine.abandon)
         if isinstance(step, Replay):
             return value_of(step.response, asks.function)
         try:
@@ -228,7 +228,7 @@ def _async_stream(asks: _Asking) -> Callable[..., Any]:
                     yield value
             return
         asker = waiting.task()
-        step = await waiting.begun_awaited(lambda flow: asks.begin(engine, args, kwargs, flow))
+        step = await waiting.begun_awaited(lambda flow: asks.begin(engine, args, kwargs, flow), engine.abandon)
         if isinstance(step, Replay):
             for value in asks.replayed(engine, step.entry):
                 yield value

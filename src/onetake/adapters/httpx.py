@@ -99,7 +99,7 @@ def _async(module: ModuleType, client: str, original: Callable[..., Any]) -> Cal
         asked = _asked(request, url)
         if rivals.may_stand():
             _refuse_rival(module, _HOOKS[1], engine, request, asked)
-        step = await waiting.begun_awaited(lambda flow: engine.begin(asked, flow, client))
+        step = await waiting.begun_awaited(lambda flow: engine.begin(asked, flow, client), engine.abandon)
         if isinstance(step, Replay):
             return _replayed(module, engine, step.entry)
         passage = None

@@ -105,7 +105,7 @@ def _async(module: ModuleType, client: str, original: Callable[..., Any]) -> Cal
             with active.letting_pass(request.method, request.url):
                 return await original(self, request)
         asked = _asked(request)
-        step = await waiting.begun_awaited(lambda flow: engine.begin(asked, flow, client))
+        step = await waiting.begun_awaited(lambda flow: engine.begin(asked, flow, client), engine.abandon)
         if isinstance(step, Replay):
             return streams.async_replayed(module, engine, step.entry)
         passage = None

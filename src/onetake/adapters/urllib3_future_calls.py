@@ -81,7 +81,7 @@ class AsyncCall:
         """Make the call, as `Call.made`."""
         asked = self._asked
         request = _request(engine, asked, place, self._body)
-        step = await waiting.begun_awaited(lambda flow: engine.begin(request, flow, self._client))
+        step = await waiting.begun_awaited(lambda flow: engine.begin(request, flow, self._client), engine.abandon)
         if isinstance(step, Replay):
             response = urllib3_future_responses.replayed(
                 asked.module, engine, step.entry, awaited=True, **_options(asked, asked.retries)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 from heapq import nsmallest
@@ -19,9 +18,9 @@ from onetake.jsonpath import Path as JsonPath
 from onetake.jsonpath import parse
 from onetake.model import Answer, Entry, Request, Response
 from onetake.printable import one_line
+from onetake.probing.intervals import wilson
+from onetake.probing.labels import at
 
-_Z = 1.959964
-"""Of an interval that holds the truth in 95 of 100 samples."""
 _WIDTH = 160
 
 Send = Callable[[Request], Awaitable[Response | Fault]]
@@ -116,7 +115,7 @@ async def drift(batch: Opened, entries: Iterable[Entry], send: Send) -> Drift:
     cases = [await _case(entry, batch, parsed, send) for entry in chosen]
     compared = [case for case in cases if case.changed is not None]
     changed = sum(bool(case.changed) for case in compared)
-    low, high = interval(changed, len(compared))
+    low, high = wilson(changed, len(compared))
     digest = sha256()
     for case in cases:
         digest.update(f"{case.key} {case.stored!r}\n".encode("utf-8", "surrogatepass"))
@@ -132,24 +131,6 @@ async def drift(batch: Opened, entries: Iterable[Entry], send: Send) -> Drift:
         models_then=_models(str(entry.provenance.get("model_served") or "") for entry in chosen),
         models_now=_models(case.model for case in cases),
     )
-
-
-def interval(changed: int, compared: int) -> tuple[float, float]:
-    """Return between which shares the truth lies, at 95 %.
-
-    Args:
-        changed: How many of a sample have changed.
-        compared: How many there are in it.
-
-    Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference, 1927.
-    """
-    if not compared:
-        return 0.0, 1.0
-    share, spread = changed / compared, _Z * _Z / compared
-    middle = (share + spread / 2) / (1 + spread)
-    half = _Z / (1 + spread) * math.sqrt(share * (1 - share) / compared + spread / (4 * compared))
-    # At the ends it is exact, and floats are not.
-    return 0.0 if changed == 0 else middle - half, 1.0 if changed == compared else middle + half
 
 
 async def _case(entry: Entry, batch: Opened, paths: list[JsonPath], send: Send) -> Case:
@@ -171,22 +152,7 @@ async def _case(entry: Entry, batch: Opened, paths: list[JsonPath], send: Send) 
 
 def labels(value: Any, paths: list[JsonPath]) -> Any:
     """Return what of an answer is compared: the values at these paths; the whole answer where there are none."""
-    return [list(_at(value, path)) for path in paths] if paths else value
-
-
-def _at(value: Any, path: JsonPath) -> Iterator[Any]:
-    if not path:
-        yield value
-        return
-    step, rest = path[0], path[1:]
-    if step is None:
-        inner = value if isinstance(value, list) else []
-    elif isinstance(step, int):
-        inner = value[step : step + 1] if isinstance(value, list) else []
-    else:
-        inner = [value[step]] if isinstance(value, Mapping) and step in value else []
-    for item in inner:
-        yield from _at(item, rest)
+    return [at(value, path) for path in paths] if paths else value
 
 
 def _said(answer: Answer | None, *, parses: bool) -> Any:

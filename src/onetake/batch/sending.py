@@ -14,13 +14,13 @@ from urllib.parse import urlsplit
 from onetake.batch.job import Ask
 from onetake.batch.retrying import Fault, Kind
 from onetake.errors import UsageError
+from onetake.loopback import is_here
 from onetake.model import Cut, Headers, Request, Response
 from onetake.printable import one_line
 from onetake.provenance import version
 from onetake.streams import Ending, Watch
 
 _MODULES = ("httpx", "httpx2")
-_LOCAL = re.compile(r"localhost|127(?:\.\d{1,3}){3}|::1")
 _LATE_S, _GRACE_S, _LAST_S = 1.0, 10.0, 0.25
 _MOST_BYTES = 256 * 1024 * 1024
 NOT_SENT = ("connection", "address")
@@ -63,7 +63,7 @@ class Sender:
         self._under = ask.base_url + "/"
         self._credential = credential(ask, environ)
         self._timeout = timeout
-        self._trust_env = _LOCAL.fullmatch(urlsplit(ask.base_url).hostname or "") is None
+        self._trust_env = not is_here(urlsplit(ask.base_url).hostname or "")
         self._verify = self._httpx.create_ssl_context(trust_env=self._trust_env)
         # A client for each call in flight: in a pool that many share, each call looks at the connections of all others.
         self._clients: list[Any] = []

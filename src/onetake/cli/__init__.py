@@ -25,7 +25,7 @@ _REFUSALS = frozenset(kind.__name__ for kind in (InteractionNotFound, Unreadable
 """Errors that say in lines of their own, indented, what lies nearest and what mends it."""
 _MOST_LINES = 40
 _MODULES = {
-    **{name: name for name in ("init", "run", "demo", "show", "diff", "contract", "batch", "store")},
+    **{name: name for name in ("init", "run", "demo", "show", "diff", "contract", "batch", "store", "probe", "review")},
     **{name: name for name in ("status", "check", "adopt", "vouch", "pin", "rekey", "prune", "doctor", "migrate")},
     "list": "list_",
     "import": "import_",

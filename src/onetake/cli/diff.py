@@ -40,11 +40,11 @@ def diff(context: click.Context, a: str, b: str | None, as_json: bool) -> None:
     path = find_entry(a)
     if b is None:
         names = f"HEAD:{output.shown_path(path)}", output.shown_path(path)
-        found = _compare(_at_head(path), load(path))
+        found = compared(_at_head(path), load(path))
     else:
         other = find_entry(b)
         names = output.shown_path(path), output.shown_path(other)
-        found = _compare(load(path), load(other))
+        found = compared(load(path), load(other))
     if as_json:
         parts = {part: [_data(difference) for difference in listed] for part, listed in found.items()}
         output.print_json({"a": names[0], "b": names[1], "equal": not any(found.values()), **parts})
@@ -53,7 +53,8 @@ def diff(context: click.Context, a: str, b: str | None, as_json: bool) -> None:
     context.exit(Exit.FINDINGS if any(found.values()) else Exit.OK)
 
 
-def _compare(a: Entry, b: Entry) -> dict[str, list[Difference]]:
+def compared(a: Entry, b: Entry) -> dict[str, list[Difference]]:
+    """List how two entries differ, part by part; `asked` is of *a*, `stored` of *b*."""
     return {
         "request": differences(*_requests(a, b), _MOST),
         "answer": value_differences(answer_data(a), answer_data(b), _MOST),

@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby, islice
 from pathlib import Path
-from typing import Any
+from shutil import copyfileobj
+from tempfile import TemporaryFile
+from textwrap import indent
+from typing import IO, Any
 
 import click
 
 from onetake.cli import output
 from onetake.cli.entries import as_path
+from onetake.doctor.ignoring import ignored_hosts
+from onetake.errors import UsageError
 from onetake.exits import Exit
 from onetake.importers.counting import SAME_REQUEST, Groups
-from onetake.importers.ignoring import ignored_hosts
 from onetake.importers.importing import Imported, Row, files_of, import_all
 from onetake.importers.judging import Outcome
+from onetake.importers.loose_limit import SETTING as LIMIT
+from onetake.importers.loose_limit import Limit, set_limits
 from onetake.importers.placing import Choices
+from onetake.importers.summing import Totals
 from onetake.printable import counted, one_line
+from onetake.scrub import shown
 from onetake.settings_values import EVERY_KIND, kept
 
 _SHOWN = 20
+_PLACES = 80
+"""Characters of the positions that are told in a line."""
 _EACH = 1000
 """Files after which a line of progress is due where no terminal shows it."""
 
@@ -62,17 +72,27 @@ def vcr(
     """
     choices = Choices(as_path(to) if to else None, _kinds(keep), keep_bodyless, contract, blame, writes=not dry_run)
     files = files_of([as_path(word) for word in path], choices.to)
-    found = list(_told(import_all(files, choices), len(files)))
-    rules = _rules(found)
-    document = _document(found, rules, dry_run=dry_run) if as_json or report else {}
+    totals, left = Totals(dry_run), _Left()
     if report:
-        as_path(report).write_bytes(json.dumps(document, indent=2).encode() + b"\n")
-    if as_json:
-        output.print_json(document)
-    else:
-        _print(found, rules, report, dry_run=dry_run)
-    is_whole = all(row.outcome in (Outcome.IMPORTED, Outcome.LOOSE) for one in found for row in one.rows)
-    context.exit(Exit.OK if is_whole else Exit.FINDINGS)
+        _check(report)
+    with TemporaryFile() as rows:
+        document = _Document(rows)
+        for one in _told(import_all(files, choices), len(files)):
+            totals.add(one)
+            left.add(one)
+            document.add(one)
+        rules = {"hosts": sorted(totals.hosts), "ignore": list(ignored_hosts(totals.folders.values()))}
+        limits = set_limits(totals.loose) if not dry_run else []
+        said = {**totals.as_json(), "settings": rules, "legacy_loose": _limits(limits)}
+        if report:
+            with as_path(report).open("wb") as out:
+                document.write(said, out)
+        if as_json:
+            document.write(said, sys.stdout.buffer)
+    if not as_json:
+        _print(totals, rules, limits)
+        left.print(report)
+    context.exit(Exit.OK if totals.are_all_in else Exit.FINDINGS)
 
 
 def _kinds(keep: Sequence[str]) -> tuple[str, ...]:
@@ -91,30 +111,47 @@ def _told(found: Iterator[Imported], files: int) -> Iterator[Imported]:
         yield one
 
 
-def _document(found: Sequence[Imported], rules: dict[str, list[str]], *, dry_run: bool) -> dict[str, Any]:
-    outcomes, groups = _outcomes(found), _groups(found)
-    return {
-        "files": len(found),
-        "interactions": sum(one.interactions for one in found),
-        "distinct": groups.distinct,
-        **{str(outcome): outcomes[outcome] for outcome in Outcome},
-        "url_only_groups": groups.url_only,
-        "repeated_groups": groups.repeated,
-        "repeated_other_answers": groups.other_answers,
-        "repeated_other_statuses": groups.other_statuses,
-        "never_played": sum(one.never_played for one in found),
-        "written": 0 if dry_run else sum(one.written for one in found),
-        "answer_bytes": {"read": sum(one.bytes_in for one in found), "stored": sum(one.bytes_out for one in found)},
-        "secrets": _secrets(found),
-        "settings": rules,
-        "dry_run": dry_run,
-        "rows": [_row(row) for one in found for row in one.rows],
-    }
+def _check(report: str) -> None:
+    """See that the report can be written, before anything is imported.
+
+    Raises:
+        UsageError: It cannot.
+    """
+    try:
+        with as_path(report).open("ab"):
+            pass
+    except OSError as error:
+        raise UsageError(f"--report {report}: cannot be written: {error.strerror or error}") from None
+
+
+class _Document:
+    """The JSON document: its rows wait in a file until the totals are known, which stand before them.
+
+    Args:
+        rows: An empty file.
+    """
+
+    def __init__(self, rows: IO[bytes]) -> None:
+        self._rows = rows
+        self._between = b""
+
+    def add(self, one: Imported) -> None:
+        """Add the rows of a file."""
+        for row in one.rows:
+            self._rows.write(self._between + indent(json.dumps(_row(row), indent=2), "    ").encode())
+            self._between = b",\n"
+
+    def write(self, totals: Mapping[str, Any], out: IO[bytes]) -> None:
+        """Write the whole document to a file."""
+        out.write(json.dumps(totals, indent=2).encode().removesuffix(b"\n}") + b',\n  "rows": [\n')
+        self._rows.seek(0)
+        copyfileobj(self._rows, out)
+        out.write(b"\n  ]\n}\n")
 
 
 def _row(row: Row) -> dict[str, Any]:
     return {
-        "source": output.shown_path(row.source),
+        "source": _source(row.source),
         "position": row.position,
         "outcome": str(row.outcome),
         "reason": row.reason,
@@ -124,32 +161,60 @@ def _row(row: Row) -> dict[str, Any]:
     }
 
 
-def _outcomes(found: Sequence[Imported]) -> Counter[Outcome]:
-    return Counter(row.outcome for one in found for row in one.rows)
+def _source(path: Path) -> str:
+    """Return a file's path as it is told: its name may hold a secret."""
+    return shown(output.shown_path(path))
 
 
-def _groups(found: Sequence[Imported]) -> Groups:
-    return sum((one.groups for one in found), Groups())
+def _limits(limits: Sequence[Limit]) -> list[dict[str, Any]]:
+    return [
+        {"file": output.shown_path(one.file) if one.file else None, "number": one.number, "written": one.is_written}
+        for one in limits
+    ]
 
 
-def _secrets(found: Sequence[Imported]) -> dict[str, int]:
-    total: Counter[str] = Counter()
-    for one in found:
-        total.update(one.secrets)
-    return dict(total.most_common())
+class _Left:
+    """What was not imported, the interactions of one file with one reason together; the first ones are told."""
+
+    def __init__(self) -> None:
+        self._first: list[tuple[str, str, str, str]] = []
+        self._number = 0
+
+    def add(self, one: Imported) -> None:
+        """Add what was not imported of a file."""
+        groups: dict[tuple[Outcome, str], list[Row]] = {}
+        for row in one.rows:
+            if row.outcome not in (Outcome.IMPORTED, Outcome.LOOSE):
+                groups.setdefault((row.outcome, row.reason), []).append(row)
+        self._number += len(groups)
+        for (outcome, reason), rows in islice(groups.items(), max(0, _SHOWN - len(self._first))):
+            places = _runs([row.position for row in rows if row.position is not None])
+            why = one_line("; ".join((reason, *_statuses(rows))), 240)
+            self._first.append((_source(one.path), places, str(outcome).replace("_", " "), why))
+
+    def print(self, report: str | None) -> None:
+        """Print it."""
+        if self._first:
+            output.say()
+            output.table(("not imported", "at", "what", "why"), self._first)
+        if (more := self._number - len(self._first)) > 0:
+            output.say(f"and {more:,} more: {report or '--report FILE'} has a row for every interaction")
 
 
-def _rules(found: Sequence[Imported]) -> dict[str, list[str]]:
-    """Return the settings to add: the program's own servers that are played, and the hosts that vcrpy ignored."""
-    vcrpy = [one.path for one in found if one.interactions]
-    return {"hosts": sorted({host for one in found for host in one.hosts}), "ignore": list(ignored_hosts(vcrpy))}
+def _runs(positions: Sequence[int]) -> str:
+    """Write positions, which ascend, as runs: `0-3, 7`."""
+    steps = groupby(enumerate(positions), lambda pair: pair[1] - pair[0])
+    runs = [[position for _, position in run] for _, run in steps]
+    return one_line(", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs), _PLACES)
 
 
-def _print(found: Sequence[Imported], rules: dict[str, list[str]], report: str | None, *, dry_run: bool) -> None:
-    outcomes, groups = _outcomes(found), _groups(found)
-    written, interactions = sum(one.written for one in found), sum(one.interactions for one in found)
-    was_there = outcomes[Outcome.IMPORTED] + outcomes[Outcome.LOOSE] - written
-    output.title(f"{counted(len(found), 'file')}, {counted(interactions, 'interaction')}")
+def _statuses(rows: Sequence[Row]) -> list[str]:
+    return list(dict.fromkeys(note for row in rows for note in row.notes if note.startswith(SAME_REQUEST)))
+
+
+def _print(totals: Totals, rules: Mapping[str, Sequence[str]], limits: Sequence[Limit]) -> None:
+    outcomes, verb = totals.outcomes, "would be written" if totals.dry_run else "written"
+    output.title(f"{counted(totals.files, 'file')}, {counted(totals.interactions, 'interaction')}")
     output.fields(
         [
             ("imported", _number(outcomes[Outcome.IMPORTED])),
@@ -157,40 +222,25 @@ def _print(found: Sequence[Imported], rules: dict[str, list[str]], report: str |
             ("refused", _number(outcomes[Outcome.REFUSED])),
             ("would not be recorded today", _number(outcomes[Outcome.WOULD_NOT_RECORD])),
             ("foreign", _number(outcomes[Outcome.FOREIGN])),
-            ("entries", f"{written:,} {'would be written' if dry_run else 'written'}, {was_there:,} were there"),
-            ("answers", f"{sum(o.bytes_in for o in found):,} bytes read, {sum(o.bytes_out for o in found):,} stored"),
-            ("requests", _requests(groups)),
-            ("scrubbed", ", ".join(f"{kind} {number:,}" for kind, number in _secrets(found).items())),
-            ("settings to add", "\n".join(f"{name} = {json.dumps(said)}" for name, said in rules.items() if said)),
+            ("entries", f"{totals.new:,} {verb}, {totals.were_there:,} were there"),
+            ("answers", f"{totals.bytes_in:,} bytes read, {totals.bytes_out:,} stored"),
+            ("requests", _requests(totals.groups)),
+            ("scrubbed", ", ".join(f"{kind} {number:,}" for kind, number in totals.secrets.most_common())),
+            ("settings written", "\n".join(_limit(one) for one in limits if one.is_written)),
+            (
+                "settings to add",
+                "\n".join(
+                    [f"{name} = {json.dumps(said)}" for name, said in rules.items() if said]
+                    + [_limit(one) for one in limits if not one.is_written]
+                ),
+            ),
         ]
     )
-    left = _left(found)
-    if left:
-        output.say()
-        output.table(("not imported", "at", "what", "why"), left[:_SHOWN])
-    if len(left) > _SHOWN:
-        output.say(f"and {len(left) - _SHOWN:,} more: {report or '--report FILE'} has a row for every interaction")
 
 
-def _left(found: Sequence[Imported]) -> list[tuple[str, str, str, str]]:
-    """Return what was not imported, the interactions of one file with one reason together."""
-    groups: dict[tuple[Path, Outcome, str], list[Row]] = {}
-    for row in (row for one in found for row in one.rows):
-        if row.outcome not in (Outcome.IMPORTED, Outcome.LOOSE):
-            groups.setdefault((row.source, row.outcome, row.reason), []).append(row)
-    return [
-        (
-            output.shown_path(source),
-            ", ".join(str(row.position) for row in rows if row.position is not None),
-            str(outcome).replace("_", " "),
-            one_line("; ".join((reason, *_statuses(rows))), 240),
-        )
-        for (source, outcome, reason), rows in groups.items()
-    ]
-
-
-def _statuses(rows: Sequence[Row]) -> list[str]:
-    return list(dict.fromkeys(note for row in rows for note in row.notes if note.startswith(SAME_REQUEST)))
+def _limit(one: Limit) -> str:
+    file = f" in {output.shown_path(one.file)}" if one.file else ""
+    return f"{LIMIT} = {one.number}{file}: loose entries may only become fewer"
 
 
 def _requests(groups: Groups) -> str:
@@ -200,6 +250,8 @@ def _requests(groups: Groups) -> str:
     if groups.repeated:
         other = f"{groups.other_answers:,} with other answers, {groups.other_statuses:,} with other statuses"
         said.append(f"{groups.repeated:,} recorded more than once: {other}")
+    if groups.only_credentials:
+        said.append(f"{groups.only_credentials:,} told apart by credentials in the URL alone, which do not count")
     return "\n".join(said)
 
 

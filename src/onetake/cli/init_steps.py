@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from onetake import git
 from onetake.cli import init_texts as texts
 from onetake.cli.init_files import BY_HAND, THERE, Change, added, is_utf8
 from onetake.cli.init_seen import Seen
@@ -29,7 +30,8 @@ def plan(seen: Seen) -> list[Change]:
     Raises:
         UsageError: A file cannot be read, or is no TOML.
     """
-    changes = [_settings(seen), _ignored(seen), _attributes(seen), _hook(seen), *_ci(seen), *_dependency(seen)]
+    changes = [_settings(seen), _ignored(seen), _attributes(seen), *_driver(seen), _hook(seen)]
+    changes += [*_ci(seen), *_dependency(seen)]
     return [_inside(change, seen) for change in changes]
 
 
@@ -74,6 +76,23 @@ def _ignored(seen: Seen) -> Change:
 
 def _attributes(seen: Seen) -> Change:
     return _lines(seen, ".gitattributes", [*texts.ATTRIBUTES], set(), set())
+
+
+def _driver(seen: Seen) -> Iterator[Change]:
+    """Yield the section of the repository's own configuration that the attribute `diff` names; none where no git is."""
+    said = (git.ask(seen.top, "rev-parse", "--git-path", "config") or b"").removesuffix(b"\n")
+    path = seen.top / os.fsdecode(said)
+    content = read(path) if said else None
+    if content is None:
+        return
+    undo = f"git config --remove-section diff.{texts.DRIVER}"
+    why = f"`git diff` shows entries as `onetake show` does; undo: {undo}"
+    if git.line(seen.top, "config", "--get", f"diff.{texts.DRIVER}.textconv"):
+        yield Change(path, THERE, why=why)
+    elif not path.is_relative_to(seen.top):  # another folder's repository, of which this is a work tree
+        yield Change(path, BY_HAND, texts.driver(seen), why)
+    else:
+        yield added(path, content, texts.driver(seen), why)
 
 
 def _lines(seen: Seen, name: str, wanted: list[str], own: set[str], above: set[str]) -> Change:

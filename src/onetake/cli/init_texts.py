@@ -8,7 +8,14 @@ import shlex
 
 from onetake.cli.init_seen import Seen
 
-ATTRIBUTES = ("**/cassettes/**/*.json text eol=lf", "**/_raw/* -text")
+DRIVER = "onetake"
+"""What git calls our way to show an entry in a diff."""
+
+ATTRIBUTES = (
+    "**/cassettes/**/*.json text eol=lf",
+    "**/_raw/* -text",
+    f"**/cassettes/**/*.json diff={DRIVER}",
+)
 """The lines of `.gitattributes`; their order counts, since of two that fit a file the later one holds."""
 
 IGNORED = ".onetake/"
@@ -52,15 +59,30 @@ def settings(seen: Seen, prefix: str) -> str:
 
 def check_command(seen: Seen) -> str:
     """Return the command line that checks this project's entries from the top of its repository."""
+    return f"{_from_top(seen)}onetake check {shlex.quote(seen.below) if seen.below else ''}".rstrip()
+
+
+def driver(seen: Seen) -> str:
+    """Return the section of git's configuration by which a diff shows entries as `onetake show` does.
+
+    Where that command is not to be found, or fails, git gets the file as it is: a diff never breaks.
+    """
+    shows = f'f() {{ {_from_top(seen)}onetake show --textconv "$1" 2>/dev/null || cat "$1"; }}; f'
+    quoted = shows.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'[diff "{DRIVER}"]\n\ttextconv = "{quoted}"\n'
+
+
+def _from_top(seen: Seen) -> str:
+    """Return what stands before a command that is run at the top of the repository, with a space behind it."""
     if not seen.below:
-        return f"{seen.command}onetake check"
+        return seen.command
     below = shlex.quote(seen.below)
     runners = {
         "uv": f"uv run --project {below} ",
         "poetry": f"poetry --project {below} run ",
         "pdm": f"pdm run --project {below} ",
     }
-    return f"{runners.get(seen.runner, '')}onetake check {below}"
+    return runners.get(seen.runner, "")
 
 
 def hook_id(seen: Seen) -> str:

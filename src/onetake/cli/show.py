@@ -13,8 +13,10 @@ from onetake import imported
 from onetake.cli import output
 from onetake.cli.entries import find_entries, load
 from onetake.cli.readable import entry_data, finishes, pretty, request_text, response_text, said
-from onetake.errors import UsageError
+from onetake.errors import FormatError, StoreError, UsageError
+from onetake.format import load_entry
 from onetake.model import Entry
+from onetake.stores.directory import DirectoryStore
 
 
 @click.command()
@@ -22,8 +24,9 @@ from onetake.model import Entry
 @click.option("--request", "request", is_flag=True, help="Show the request alone.")
 @click.option("--response", "response", is_flag=True, help="Show the response alone.")
 @click.option("--raw", is_flag=True, help="Write the exact bytes of the response's body.")
+@click.option("--textconv", is_flag=True, help="Show a file for git: without its path; what is no entry, as it is.")
 @output.json_option()
-def show(entries: tuple[str, ...], request: bool, response: bool, raw: bool, as_json: bool) -> None:
+def show(entries: tuple[str, ...], request: bool, response: bool, raw: bool, textconv: bool, as_json: bool) -> None:
     """Show entries: contract and provenance, what the model said, the request.
 
     ENTRY is a path, or the first 8 or more hex digits of a key, looked for below the settings' folder.
@@ -32,6 +35,11 @@ def show(entries: tuple[str, ...], request: bool, response: bool, raw: bool, as_
         raise UsageError("--raw writes the bytes of one entry and goes with no other option")
     if as_json and (request or response):
         raise UsageError("--json prints the whole entry and does not go with --request or --response")
+    if textconv:
+        if request or response or raw or as_json or len(entries) > 1:
+            raise UsageError("--textconv takes one file and goes with no other option")
+        _show_for_git(Path(entries[0]))
+        return
     found = [(path, load(path)) for path in find_entries(entries)]
     if as_json:
         output.print_json({"entries": [{"path": output.shown_path(path), **entry_data(e)} for path, e in found]})
@@ -45,33 +53,51 @@ def show(entries: tuple[str, ...], request: bool, response: bool, raw: bool, as_
         for number, (path, entry) in enumerate(found):
             if number:
                 output.say()
-            _print(path, entry)
+            print_entry(path, entry)
 
 
-def _print(path: Path, entry: Entry) -> None:
+def _show_for_git(path: Path) -> None:
+    """Print a file as git compares it: git gives a copy that has another name, and no sidecars beside it."""
+    data = path.read_bytes()
+    try:
+        entry = load_entry(data, DirectoryStore(path.parent).get_side)
+        more = [("response", response_text(entry.response))] if entry.answer and entry.answer.choices else []
+        more += [("more", pretty(dict(entry.extra)))] if entry.extra else []
+        facts = [*origin(entry), ("said", said(entry)), *_rest(entry), *more]  # all: a diff hides no change
+    except (FormatError, StoreError, RecursionError):
+        sys.stdout.buffer.write(data)
+        return
+    output.fields(facts)
+
+
+def print_entry(path: Path, entry: Entry) -> None:
+    """Print all of an entry."""
     output.title(output.shown_path(path))
-    output.fields([*_origin(entry), ("said", said(entry)), *_rest(entry)])
+    output.fields([*origin(entry), ("said", said(entry)), *_rest(entry)])
 
 
-def _origin(entry: Entry) -> Iterator[tuple[str, str]]:
-    origin, contract = entry.provenance, entry.contract
+def origin(entry: Entry) -> Iterator[tuple[str, str]]:
+    """Yield where an entry comes from, by name: verdict and contract first; empty where there is nothing to tell."""
+    noted, contract = entry.provenance, entry.contract
     yield "verdict", entry.verdict
     if contract:
         watch = f", watch {contract.watch[:12]}…" if contract.watch else ""
         yield "contract", f"{contract.name} v{contract.schema_version}, schema {contract.schema[:12]}…{watch}"
     else:
         yield "contract", "none selected this answer (unjudged)" if entry.unjudged else "none"
-    commit = str(origin.get("commit", ""))[:12] + (" with changes" if origin.get("dirty") else "")
-    yield "recorded", _joined(("", origin.get("recorded_at")), ("at commit ", commit), ("by ", origin.get("test")))
-    yield "vouched", _noted(origin.get("vouched"))
-    yield "pinned", _noted(origin.get("pinned"))
-    yield "adopted", _adopted(origin.get("adopted"))
+    commit = str(noted.get("commit", ""))[:12] + (" with changes" if noted.get("dirty") else "")
+    yield "recorded", _joined(("", noted.get("recorded_at")), ("at commit ", commit), ("by ", noted.get("test")))
+    yield "vouched", _noted(noted.get("vouched"))
+    yield "pinned", _noted(noted.get("pinned"))
+    yield "adopted", _adopted(noted.get("adopted"))
+    yield "edited", _noted(noted.get("edited"))
+    yield "accepted", _noted(noted.get("accepted"))
     yield "imported", _imported(entry)
     yield (
         "with",
-        _joined(*(("", origin.get(name)) for name in ("recorder", "client", "sdk")), ("Python ", origin.get("python"))),
+        _joined(*(("", noted.get(name)) for name in ("recorder", "client", "sdk")), ("Python ", noted.get("python"))),
     )
-    yield "model", _joined(("asked ", origin.get("model_asked")), ("served ", origin.get("model_served")))
+    yield "model", _joined(("asked ", noted.get("model_asked")), ("served ", noted.get("model_served")))
     yield "dialect", entry.dialect or ""
     yield "finish", finishes(entry)
 
@@ -105,7 +131,7 @@ def _adopted(said: Any) -> str:
 
 def _imported(entry: Entry) -> str:
     """Return where an imported entry comes from, and what was noted then."""
-    came = imported.origin(entry)
+    came = imported.imported_from(entry)
     if came is None:
         return ""
     loose = ", without the request's body (loose)" if imported.is_loose(entry) else ""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from itertools import islice
-from pathlib import PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import click
@@ -37,9 +38,10 @@ def status(path: str | None, as_table: bool, importing: bool, as_json: bool) -> 
     found = status_of(start, importing=importing)
     if as_json:
         table = {"table": _rows(found)} if as_table else {}
-        told = cache(output.shown_path)  # there are many entries in few folders
-        entries = [_data(one, told(one.path.parent)) for one in found.entries]
-        output.print_json({"entries": entries, "counts": found.counts, "knowledge": found.knowledge, **table})
+        begun = cache(_begun)  # there are many entries in few folders
+        entries = [_data(one, begun(one.path.parent)) for one in found.entries]
+        known = {"knowledge": found.knowledge, "probe": dict(found.probe) or None}
+        output.print_json({"entries": entries, "counts": found.counts, **known, **table})
     elif as_table:
         heads = ("advice", "when", "what to do", "here")
         output.table(heads, [(one["advice"], one["when"], one["then"], str(one["count"])) for one in _rows(found)])
@@ -50,9 +52,15 @@ def status(path: str | None, as_table: bool, importing: bool, as_json: bool) -> 
         _print(found)
 
 
-def _data(one: Advised, folder: str) -> dict[str, Any]:
+def _begun(folder: Path) -> str:
+    """Return what stands before the names of a folder's files."""
+    told = output.shown_path(folder)
+    return "" if told == "." else f"{told.removesuffix('/')}/"
+
+
+def _data(one: Advised, before: str) -> dict[str, Any]:
     said: dict[str, Any] = {
-        "path": PurePosixPath(folder, one.path.name).as_posix(),
+        "path": before + one.path.name,
         "key": one.key,
         "ordinal": one.ordinal,
         "advice": one.advice.value,
@@ -126,7 +134,15 @@ def _said(one: Advised) -> tuple[str, ...]:
     return *whole[: len(whole) - len(one.successor.lines) - 1], *one.successor.lines, *todo
 
 
+def _probe(last: Mapping[str, Any]) -> str:
+    names = ("agreed", "drifted", "failed", "unasked", "unaskable")
+    counts = ", ".join(f"{last[name]} {name}" for name in names if last.get(name))
+    return f"{last.get('at')}: {last.get('sampled')} sampled" + (f", {counts}" if counts else "")
+
+
 def _print_knowledge(found: Status) -> None:
+    if found.probe:
+        output.say(f"last probe: {_probe(found.probe)}")
     if found.knowledge:
         output.say(f"which entries are orphans cannot be told of all: {found.knowledge}")
     for store in found.replies[:_MOST_PATHS]:

@@ -29,6 +29,8 @@ class Reading:
     model: str | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
+    fingerprint: str | None = None
+    """What the provider calls the build that served; only people compare it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,6 +168,7 @@ def _reading(
         model=_first(parts, "model"),
         input_tokens=asked,
         output_tokens=answered,
+        fingerprint=_first(parts, "system_fingerprint"),
     )
 
 

@@ -92,7 +92,12 @@ def _reading(parts: list[dict[str, Any]], error: str | None = None, *, terminal:
         answer=Answer(tuple(choices)) if choices else None,
         error=next(filter(None, (error_text(part.get("error")) for part in parts)), error) or failed(choices),
         terminal=terminal,
-        model=next((said for part in parts if (said := text(part.get("model")))), None),
+        model=_first(parts, "model"),
         input_tokens=asked,
         output_tokens=answered,
+        fingerprint=_first(parts, "system_fingerprint"),
     )
+
+
+def _first(parts: list[dict[str, Any]], name: str) -> str | None:
+    return next((said for part in parts if (said := text(part.get(name)))), None)

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from onetake.doctor.sources import Module
+from onetake.doctor.modules import Module
 
 _CLAIM = re.compile(
-    r"\b(?:match\w*|compar\w+|distinguish\w*|differentiat\w+|identif\w+)\b[^.;]{0,70}?\bbod(?:y|ies)\b"
-    r"|\bbod(?:y|ies)\b[^.;]{0,40}?\b(?:match\w*|compar\w+|distinguish\w*|told apart)\b",
+    r"\b(?:match\w*|compar\w+|distinguish\w*|differentiat\w+|identif\w+|keyed)\b[^.;]{0,70}?\b(?:bod(?:y|ies)|payloads?)\b"
+    r"|\b(?:bod(?:y|ies)|payloads?)\b[^.;]{0,40}?\b(?:match\w*|compar\w+|distinguish\w*|told apart)\b",
     re.IGNORECASE,
 )
 _COMPARED = re.compile(r"\bcompar", re.IGNORECASE)
@@ -27,6 +27,14 @@ _DENIED = re.compile(
     r"|\bbut (?:for )?the\b|response(?:'s|s)? bod|\bmatch_on\b.{0,4}[:=]",
     re.IGNORECASE,
 )
+_CONSEQUENCE = re.compile(
+    r"\b(?:so|thus|hence|therefore|because|since|which means|otherwise|in order to)\b"
+    r"|\bto (?:avoid|ensure|prevent|keep|make sure)\b",
+    re.IGNORECASE,
+)
+"""Begins what a claim leads to, or why it is made: a no in that denies the claim not."""
+_SHORT = re.compile(r"\b(incl|e\.g|i\.e|resp|esp|vs)\.", re.IGNORECASE)
+"""Words whose dot ends no sentence."""
 _SENTENCE = re.compile(r"[^.;!?]+(?:[.;!?](?!\s|$)[^.;!?]*)*")
 
 
@@ -44,13 +52,19 @@ def find_claims(module: Module) -> list[Claim]:
 
 
 def _claims(line: int, text: str) -> Iterator[Claim]:
-    for sentence in _SENTENCE.finditer(text):
+    for sentence in _SENTENCE.finditer(_SHORT.sub(r"\1 ", text)):
         said = sentence[0]
         found = _CLAIM.search(said)
         about = _REPLAYED if found is not None and _COMPARED.search(found[0]) else _ABOUT_REPLAY
-        if found is not None and about.search(said) and not _DENIED.search(said):
+        if found is not None and about.search(said) and not _DENIED.search(said[: _end_of(said, found.end())]):
             at = sentence.start() + found.start()
-            yield Claim(line + text.count("\n", 0, at), " ".join(said.split()))
+            yield Claim(line + text.count("\n", 0, at), " ".join(text[slice(*sentence.span())].split()))
+
+
+def _end_of(said: str, end: int) -> int:
+    """Return where a sentence with a claim that ends at *end* begins to speak of something else."""
+    found = _CONSEQUENCE.search(said, end)
+    return found.start() if found else len(said)
 
 
 def _texts(module: Module) -> Iterator[tuple[int, str]]:

@@ -6,9 +6,10 @@ import ast
 from dataclasses import dataclass
 from pathlib import Path
 
-from onetake.doctor.configurations import Configurations
+from onetake.doctor.fixtures import Fixtures
+from onetake.doctor.modules import Function, Module, dotted
 from onetake.doctor.openings import Opening
-from onetake.doctor.sources import Function, Module, Sources, dotted
+from onetake.doctor.sources import Sources
 
 _STARTERS = frozenset(
     {
@@ -23,6 +24,12 @@ _STARTERS = frozenset(
         "multiprocessing.pool.ThreadPool",
         "multiprocessing.dummy.Pool",
         "joblib.Parallel",
+        "gevent.joinall",
+        "gevent.pool.Pool",
+        "tqdm.asyncio.tqdm.gather",
+        "tqdm.asyncio.tqdm_asyncio.gather",
+        "tqdm.contrib.concurrent.thread_map",
+        "asyncer.create_task_group",
         "dspy.Parallel",
         "dspy.asyncify",
         "litellm.batch_completion",
@@ -40,6 +47,8 @@ _STARTERS_OF_ONE = frozenset(
     }
 )
 """They start one call beside another: in a test that is what it is about, deep in a library it may be anything."""
+_METHODS_OF_ONE = frozenset({"create_task", "start_soon"})
+"""Methods that start one call beside another, whatever they are called on."""
 _METHODS = frozenset({"run_in_executor", "abatch", "batch_completion"})
 """Methods that run calls at the same time, whatever they are called on."""
 _CALLED_UNSEEN = ("__init__", "__call__", "__enter__", "__iter__", "forward", "aforward")
@@ -79,12 +88,12 @@ class Concurrency:
 
     Args:
         sources: The project.
-        configurations: Its fixtures.
+        fixtures: Its fixtures.
     """
 
-    def __init__(self, sources: Sources, configurations: Configurations) -> None:
+    def __init__(self, sources: Sources, fixtures: Fixtures) -> None:
         self._sources = sources
-        self.configurations = configurations
+        self.fixtures = fixtures
         self._facts: dict[Function, _Facts] = {}
 
     def find_site(self, opening: Opening) -> Site | None:
@@ -95,18 +104,20 @@ class Concurrency:
         """
         if opening.function is None:
             return None
-        return _Search(self, opening.owner).run(opening.module, opening.function)
+        return _Search(self, opening.owner).run(opening.home, opening.function)
 
     def facts(self, module: Module, function: Function) -> _Facts:
         """Return what the text of a function tells, read once."""
         if function not in self._facts:
             nodes = list(ast.walk(function))
+            module = module.at(function)
             calls = [(one, name) for one in nodes if isinstance(one, ast.Call) and (name := dotted(one.func))]
             sites = (Site(module.path, call.lineno, name) for call, name in calls if self._starts(module, name))
             of_one = (
                 Site(module.path, call.lineno, name)
                 for call, name in calls
-                if self._sources.origin(module, name) in _STARTERS_OF_ONE
+                if self._sources.imported_as(module, name) in _STARTERS_OF_ONE
+                or ("." in name and name.rpartition(".")[2] in _METHODS_OF_ONE)
             )
             names = dict.fromkeys(dotted(one) for one in nodes if isinstance(one, ast.Name | ast.Attribute))
             reached = (self._sources.lookup(module, name) for name in names if name)
@@ -126,10 +137,20 @@ class Concurrency:
 
     def _starts(self, module: Module, name: str) -> bool:
         is_method = "." in name and name.rpartition(".")[2] in _METHODS
-        return is_method or self._sources.origin(module, name) in _STARTERS
+        return is_method or self._sources.imported_as(module, name) in _STARTERS or self._makes_thread(module, name)
+
+    def _makes_thread(self, module: Module, name: str) -> bool:
+        """Tell whether a call makes an object of a class of the project that is a thread."""
+        found = self._sources.lookup(module, name)
+        if found is None or not isinstance(found[1], ast.ClassDef):
+            return False
+        bases = (
+            (place, dotted(base)) for place, one in self._sources.lineage(found[0], found[1]) for base in one.bases
+        )
+        return any(self._sources.imported_as(place, base) in _STARTERS for place, base in bases)
 
     def _runs_loop(self, module: Module, name: str) -> bool:
-        return name.rpartition(".")[2] in _RUNNERS or self._sources.origin(module, name) in _RUNS
+        return name.rpartition(".")[2] in _RUNNERS or self._sources.imported_as(module, name) in _RUNS
 
 
 class _Search:
@@ -158,7 +179,7 @@ class _Search:
                 break
             module, function = self._todo[at]
             facts = self._project.facts(module, function)
-            site = facts.site or (facts.site_of_one if module is home else None)
+            site = facts.site or (facts.site_of_one if module.path == home.path else None)
             if site is not None:
                 return site
             self._follow(module, function, facts)
@@ -166,7 +187,7 @@ class _Search:
 
     def _follow(self, module: Module, function: Function, facts: _Facts) -> None:
         for argument in function.args.args:
-            fixture = self._project.configurations.function(module, self._owner, argument.arg)
+            fixture = self._project.fixtures.function(module, self._owner, argument.arg)
             if fixture is not None:
                 self._add(*fixture, awaits=True)
         for awaits in (False, True) if facts.awaits else (False,):

@@ -5,18 +5,22 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from onetake.doctor.evaluation import Scope, keywords, returned
-from onetake.doctor.sources import Function, Module, Sources, dotted
-from onetake.doctor.values import REST, UNKNOWN, either, options
+from onetake.doctor.evaluation import Scope
+from onetake.doctor.fixtures import Fixtures
+from onetake.doctor.following import keywords
+from onetake.doctor.modules import Function, Module, dotted
+from onetake.doctor.sources import Sources
+from onetake.doctor.values import REST, UNTOLD, Recorder, either, options
+from onetake.vcrwords.matching import DEFAULT
 
-MATCH_ON = ("method", "scheme", "host", "port", "path", "query")
-"""What vcrpy compares where nothing is said: every call of a model's API has one URL, so any of them fits."""
-_BODY = frozenset({"body", "raw_body"})
-_TOLD = ("match_on", "additional_matchers", "record_mode")
+_TOLD = (
+    *("match_on", "additional_matchers", "record_mode"),
+    *("ignore_hosts", "ignore_localhost", "cassette_library_dir"),
+)
+"""Keywords that are looked for in the text."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +73,7 @@ def told(layers: Iterable[Said], name: str) -> Told:
                 found += options(said[name])
                 by = by or layer
             elif not isinstance(said, dict) or REST in said:
-                found.append(UNKNOWN)
+                found.append(UNTOLD)
                 by = by or layer
             else:
                 silent = True
@@ -86,7 +90,7 @@ def words(layers: tuple[Said, ...]) -> tuple[tuple[str, ...] | None, ...]:
     more = [one for value in told(layers, "additional_matchers").values for one in _words(value) or ()]
     found = []
     for value in told(layers, "match_on").values or (None,):
-        one = MATCH_ON if value is None else _words(value)
+        one = DEFAULT if value is None else _words(value)
         found.append(None if one is None else (*one, *more))
     return tuple(found)
 
@@ -99,59 +103,6 @@ def _words(value: Any) -> tuple[str, ...] | None:
     return None
 
 
-class Matchers:
-    """The matchers that a project registers, by their names.
-
-    Args:
-        sources: The project.
-    """
-
-    def __init__(self, sources: Sources) -> None:
-        self._sources = sources
-
-    def compares_body(self, compared: tuple[str, ...] | None) -> bool | None:
-        """Tell whether one of vcrpy's words, or of a project's own, compares bodies; None where that cannot be told."""
-        if compared is None:
-            return None
-        found = [
-            self._own.get(word, word in _BODY if word in (*MATCH_ON, *_BODY, "uri", "url", "headers") else None)
-            for word in compared
-        ]
-        return True if True in found else None if None in found else False
-
-    @cached_property
-    def _own(self) -> dict[str, bool | None]:
-        found: dict[str, bool | None] = {}
-        for module in self._sources.mentioning(b"register_matcher"):
-            for node in ast.walk(module.tree):
-                match node:
-                    case ast.Call(
-                        func=ast.Attribute(attr="register_matcher"), args=[ast.Constant(value=str(name)), function]
-                    ):
-                        found[name] = self._looks_at_body(module, function)
-        return found
-
-    def _looks_at_body(self, module: Module, function: ast.expr) -> bool | None:
-        if isinstance(function, ast.Lambda):
-            return _mentions_body(function)
-        name = dotted(function)
-        seen = self._sources.lookup(module, name) if name else None
-        node = seen[1] if seen else _inside(module, name)
-        if node is None and self._sources.origin(module, name).startswith("vcr."):
-            return name.rpartition(".")[2] in _BODY
-        return None if node is None else _mentions_body(node)
-
-
-def _inside(module: Module, name: str) -> ast.AST | None:
-    """Find a function that is defined inside another one."""
-    defined = (node for node in ast.walk(module.tree) if isinstance(node, ast.FunctionDef) and node.name == name)
-    return next(defined, None)
-
-
-def _mentions_body(node: ast.AST) -> bool:
-    return any(isinstance(one, ast.Attribute) and one.attr in _BODY for one in ast.walk(node))
-
-
 class Configurations:
     """The places of a project that speak to vcrpy, found when they are asked for.
 
@@ -161,8 +112,8 @@ class Configurations:
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
-        self._fixtures: dict[tuple[Path, str, str], Said | None] = {}
-        self._conftests: dict[Path, tuple[Module, ...]] = {}
+        self.fixtures = Fixtures(sources)
+        self._said: dict[tuple[Path, ast.ClassDef | None, str], Said | None] = {}
         self._hooks: dict[Path, list[Said]] = {}
 
     def fixture(self, module: Module, owner: ast.ClassDef | None, name: str = "vcr_config") -> Said | None:
@@ -173,27 +124,22 @@ class Configurations:
             owner: Their class.
             name: The fixture's.
         """
-        key = module.path, owner.name if owner else "", name
-        if key not in self._fixtures:
-            found = self.function(module, owner, name)
-            self._fixtures[key] = self._returned(*found, name) if found else None
-        return self._fixtures[key]
+        key = module.path, owner, name
+        if key not in self._said:
+            found = self.fixtures.find(module, owner, name)
+            value = self.fixtures.value(module, owner, *found) if found else None
+            self._said[key] = said(*found, name, value) if found else None
+        return self._said[key]
 
-    def function(self, module: Module, owner: ast.ClassDef | None, name: str) -> tuple[Module, Function] | None:
-        """Find the function that a fixture of that name is to a test: of its class, its file, or a `conftest.py`."""
-        if owner is not None:
-            for node in owner.body:
-                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
-                    return module, node
-        for place in (module, *self.conftests(module)):
-            found = self._sources.lookup(place, name)
-            if found is not None and isinstance(found[1], ast.FunctionDef | ast.AsyncFunctionDef):
-                return found[0], found[1]
-        return None
+    def around(self, folder: Path) -> tuple[Said, ...]:
+        """Return what the `conftest.py` files of a folder and above say to every test there."""
+        near = self.fixtures.around(folder)
+        config = self.fixture(near[0], None) if near else None
+        return (*(self.hooks(near[0]) if near else ()), *([config] if config else []))
 
     def hooks(self, module: Module) -> tuple[Said, ...]:
         """Return what the `pytest_recording_configure` hooks around a file set on the recorder."""
-        return tuple(one for place in reversed(self.conftests(module)) for one in self._hook(place))
+        return tuple(one for place in reversed(self.fixtures.around(module.path.parent)) for one in self._hook(place))
 
     def _hook(self, place: Module) -> list[Said]:
         if place.path not in self._hooks:
@@ -215,46 +161,52 @@ class Configurations:
             owner: Their class.
         """
         name = dotted(base)
-        if not name or (self._sources.origin(module, name) == "vcr" and not isinstance(base, ast.Call)):
+        is_module = self._sources.imported_as(module, name) == "vcr" and not isinstance(base, ast.Call)
+        if not name or (is_module and not _is_bound_in(owner, name)):
             return ()
         place, node = self._made(module, base, name, around, owner)
-        call = _recorder_in(self._sources, place, node) if node is not None else None
-        if call is None:
-            return (Said(module.path, base.lineno, "VCR", {REST: UNKNOWN}),)
+        made = self._recorders(module, owner, place, node)
+        if made is None:
+            return (Said(module.path, base.lineno, "VCR", {REST: UNTOLD}),)
         scope = Scope(self._sources, place)
-        made = said(place, call, "VCR", keywords(scope, call))
         return made, *_set_on(scope, place.tree, "VCR", place.path, name.rpartition(".")[2])
+
+    def _recorders(
+        self, module: Module, owner: ast.ClassDef | None, place: Module, node: ast.AST | None
+    ) -> Said | None:
+        """Return what is said to the recorders that an expression, or a function that returns them, may give."""
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            value = self.fixtures.value(module, owner, place, node)
+        else:
+            value = Scope(self._sources, place).value(node)
+        made = options(value)
+        if all(isinstance(one, Recorder) for one in made):
+            return said(made[0].module, made[0].node, "VCR", either(*(one.says for one in made)))
+        call = _recorder_in(self._sources, place, node) if node is not None else None
+        return said(place, call, "VCR", keywords(Scope(self._sources, place), call)) if call else None
 
     def _made(
         self, module: Module, base: ast.expr, name: str, around: tuple[Function, ...], owner: ast.ClassDef | None
     ) -> tuple[Module, ast.AST | None]:
-        if isinstance(base, ast.Call) and _recorder_in(self._sources, module, base) is base:
-            return module, base
+        """Find what makes a recorder: an expression, or a function that returns it."""
         head, _, last = name.partition(".")
-        for place in (*around, *([owner] if head in ("self", "cls") and owner else [])):
-            for node in ast.walk(place):
-                if isinstance(node, ast.Assign) and any(dotted(target) in (name, last) for target in node.targets):
-                    return module, node.value
+        lineage = self._sources.lineage(module, owner) if owner else []
+        if isinstance(base, ast.Call):
+            methods = (one for _, each in lineage for one in each.body if getattr(one, "name", None) == last)
+            method = next(methods, None) if head in ("self", "cls") else None
+            return module, method or base
+        here = [*((module, one) for one in around), *(lineage if head in ("self", "cls") or not last else [])]
+        for place, node in here:
+            for one in ast.walk(node) if isinstance(node, Function) or last else node.body:
+                if isinstance(one, ast.Assign) and any(dotted(target) in (name, last) for target in one.targets):
+                    return place, one.value
         if (found := self._sources.lookup(module, name)) is not None:
             return found
-        fixture = self.function(module, owner, head)
+        fixture = self.fixtures.function(module, owner, head)
         return fixture or (module, None)
 
-    def conftests(self, module: Module) -> tuple[Module, ...]:
-        """Return the `conftest.py` files that count for a file, the nearest first."""
-        folder = module.path.parent
-        if folder not in self._conftests:
-            paths = (each / "conftest.py" for each in self._sources.folders_above(module.path))
-            found = (self._sources.module(path) for path in paths if path.is_file())
-            self._conftests[folder] = tuple(filter(None, found))
-        return self._conftests[folder]
 
-    def _returned(self, module: Module, node: Function, kind: str) -> Said:
-        value = returned(Scope(self._sources, module), node)
-        return said(module, node, kind, value)
-
-
-def said(module: Module, node: ast.expr | Function, kind: str, value: Any) -> Said:
+def said(module: Module, node: ast.AST, kind: str, value: Any) -> Said:
     """Make what a place says, with the lines of its keywords."""
     lines: dict[str, int] = {}
     for one in ast.walk(node):
@@ -263,15 +215,21 @@ def said(module: Module, node: ast.expr | Function, kind: str, value: Any) -> Sa
                 lines.setdefault(name, one.lineno)
             case ast.Constant(value=str(name)) if name in _TOLD:
                 lines.setdefault(name, one.lineno)
-    return Said(module.path, node.lineno, kind, value, lines, node.end_lineno or node.lineno)
+    line = getattr(node, "lineno", 1)
+    return Said(module.path, line, kind, value, lines, getattr(node, "end_lineno", line))
 
 
 def _recorder_in(sources: Sources, module: Module, node: ast.AST) -> ast.Call | None:
     """Find the call that makes a recorder in an expression, or in a function that returns one."""
     for one in ast.walk(node):
-        if isinstance(one, ast.Call) and sources.origin(module, dotted(one.func)).rpartition(".")[2] == "VCR":
+        if isinstance(one, ast.Call) and sources.imported_as(module, dotted(one.func)).rpartition(".")[2] == "VCR":
             return one
     return None
+
+
+def _is_bound_in(owner: ast.ClassDef | None, name: str) -> bool:
+    assigned = (one for one in (owner.body if owner else ()) if isinstance(one, ast.Assign))
+    return any(dotted(target) == name for one in assigned for target in one.targets)
 
 
 def _set_on(scope: Scope, node: ast.AST, kind: str, path: Path, name: str = "") -> list[Said]:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from onetake.doctor.cassettes import Recorded
 from onetake.doctor.claims import Claim, find_claims
 from onetake.doctor.concurrency import Concurrency, Site
-from onetake.doctor.configurations import MATCH_ON, Configurations, Matchers, Said, told, words
-from onetake.doctor.hazards import Hazard, Kind
+from onetake.doctor.configurations import Configurations, Said, told, words
+from onetake.doctor.hazards import Hazard, HazardKind
+from onetake.doctor.matchers import Matchers
+from onetake.doctor.modules import Module
 from onetake.doctor.openings import Index, Opening
 from onetake.doctor.options import LIVE, Option
 from onetake.doctor.recorder import Environment
-from onetake.doctor.sources import Module, Sources
-from onetake.doctor.values import UNKNOWN
+from onetake.doctor.sources import Sources
+from onetake.doctor.values import UNTOLD
 from onetake.printable import counted
+from onetake.vcrwords.matching import DEFAULT
 
 _Place = tuple[Path, int]
 _ABOVE = 6
@@ -41,9 +45,12 @@ class Seen:
         self.opened: dict[Opening, list[Path]] = {}
         self.crowded: set[Path] = set()
         """Cassettes of which vcrpy takes two requests for one."""
+        self.doubtful: set[Path] = set()
+        """Those of which it does unless it compares bodies, which nobody can tell."""
         self._index = Index(openings)
         self._matchers = matchers
-        self._concurrency = Concurrency(sources, configurations)
+        self._configurations = configurations
+        self._concurrency = Concurrency(sources, configurations.fixtures)
         self._compares: dict[Opening, bool | None] = {}
         self._sites: dict[Opening, Site | None] = {}
 
@@ -51,12 +58,13 @@ class Seen:
         """Return the openings that a cassette is one of."""
         return self._index.opening(cassette)
 
-    def take(self, cassette: Recorded, openings: Iterable[Opening]) -> None:
+    def take(self, cassette: Recorded, openings: Sequence[Opening]) -> None:
         """Remember a cassette."""
         self.cassettes.append(cassette.path)
-        compares = self.compares_body(openings) is True
-        if cassette.repeats if compares else cassette.has_crowds:
+        if cassette.has_crowds if self.may_mix(cassette.path, openings) else cassette.repeats:
             self.crowded.add(cassette.path)
+        elif cassette.has_crowds and self.compares_body(openings) is None:
+            self.doubtful.add(cassette.path)
         for one in openings:
             self.opened.setdefault(one, []).append(cassette.path)
 
@@ -71,6 +79,18 @@ class Seen:
         """Tell whether all openings compare bodies; None where that is not known of one, or where there is none."""
         found = [self.compares(one) for one in openings]
         return False if False in found else True if found and None not in found else None
+
+    def may_mix(self, cassette: Path, openings: Sequence[Opening]) -> bool:
+        """Tell whether a cassette's requests with different bodies are taken for one when it is replayed.
+
+        Where that cannot be told of those who are known to open it, `unclear` says so, and this is False. For one that
+        nothing opens the configuration around it counts.
+        """
+        if not openings:
+            around = self._configurations.around(cassette.parent)
+            return any(self._matchers.compares_body(one) is not True for one in words(around))
+        compares = self.compares_body(openings)
+        return compares is False or (compares is None and all(one.is_vague for one in openings))
 
     def site(self, opening: Opening) -> Site | None:
         """Return where a test runs calls at the same time, None where it does not."""
@@ -110,18 +130,19 @@ def not_intercepted(seen: Seen, environment: Environment) -> Iterator[Hazard]:
         said = (
             f"{one.sdk} {one.version} sends through {carried}, which the installed vcrpy {version} does not intercept"
         )
-        yield Hazard(Kind.NOT_INTERCEPTED, path, line, said, tuple(seen.cassettes))
+        yield Hazard(HazardKind.NOT_INTERCEPTED, path, line, said, tuple(seen.cassettes))
 
 
 def unclear(seen: Seen) -> list[tuple[Path, int, str]]:
     """Return the places where the text does not tell what is compared, or how cassettes are recorded."""
     found: dict[tuple[Path, int, str], None] = {}
+    for (path, line), ones in _places(seen.openings, "match_on", lambda one: seen.compares(one) is None).items():
+        doubtful = sum(cassette in seen.doubtful for cassette in _cassettes(seen, ones))
+        exposed = f": {counted(doubtful, 'cassette')} with requests that only the body tells apart" if doubtful else ""
+        found[(path, line, f"what is compared cannot be told from the text{exposed}")] = None
     for one in seen.openings:
-        if seen.compares(one) is None:
-            path, line = _place(one, "match_on", told(one.layers, "match_on").by)
-            found[(path, line or one.line, "what is compared cannot be told from the text")] = None
         mode = told(one.layers, "record_mode")
-        if mode.by is not None and UNKNOWN in mode.values:
+        if mode.by is not None and UNTOLD in mode.values:
             found[(*_place(one, "record_mode", mode.by), "the record mode cannot be told from the text")] = None
         if not one.marked and one.is_vague:
             found[(one.module.path, one.line, "the name of the cassette cannot be told from the text")] = None
@@ -129,17 +150,12 @@ def unclear(seen: Seen) -> list[tuple[Path, int, str]]:
 
 
 def _without_body(seen: Seen, openings: Iterable[Opening]) -> Iterator[Hazard]:
-    by_place: dict[_Place, list[Opening]] = {}
-    for one in openings:
-        if seen.compares(one) is False:
-            by_place.setdefault(_place(one, "match_on", told(one.layers, "match_on").by), []).append(one)
-    for (path, line), ones in by_place.items():
-        line = line or min(one.line for one in ones)
+    for (path, line), ones in _places(openings, "match_on", lambda one: seen.compares(one) is False).items():
         compared = next(each for each in words(ones[0].layers) if each is not None)
         is_said = told(ones[0].layers, "match_on").by is not None
-        said = ", ".join(compared) if is_said else f"nothing is said, so vcrpy compares {', '.join(MATCH_ON)}"
+        said = ", ".join(compared) if is_said else f"nothing is said, so vcrpy compares {', '.join(DEFAULT)}"
         message = f"match_on without the body ({said}): {counted(len(ones), 'test')}"
-        yield Hazard(Kind.MATCH_WITHOUT_BODY, path, line, message, _cassettes(seen, ones))
+        yield Hazard(HazardKind.MATCH_WITHOUT_BODY, path, line, message, _cassettes(seen, ones))
 
 
 def _false_claims(seen: Seen, openings: Sequence[Opening]) -> Iterator[Hazard]:
@@ -150,7 +166,7 @@ def _false_claims(seen: Seen, openings: Sequence[Opening]) -> Iterator[Hazard]:
             if any(seen.compares(one) is False for one in meant):
                 message = f"it says that bodies are compared, and they are not: {claim.text}"
                 wrong = [one for one in meant if seen.compares(one) is False]
-                yield Hazard(Kind.FALSE_CLAIM, module.path, claim.line, message, _cassettes(seen, wrong))
+                yield Hazard(HazardKind.FALSE_CLAIM, module.path, claim.line, message, _cassettes(seen, wrong))
 
 
 def _meant(module: Module, claim: Claim, openings: Sequence[Opening]) -> list[Opening]:
@@ -161,7 +177,7 @@ def _meant(module: Module, claim: Claim, openings: Sequence[Opening]) -> list[Op
 
     def is_in(one: Opening) -> bool:
         node = one.function
-        return one.module is module and node is not None and node.lineno <= claim.line <= (node.end_lineno or 0)
+        return one.home is module and node is not None and node.lineno <= claim.line <= (node.end_lineno or 0)
 
     for chosen in (
         [one for one in openings if is_in(one)],
@@ -183,11 +199,11 @@ def _concurrent(seen: Seen, openings: Iterable[Opening]) -> Iterator[Hazard]:
             verb = "may run" if where else "runs"
             message = f"{one.test} {verb} calls at the same time ({site.name}, line {site.line}{where})"
             path, line = (site.path, site.line) if not where else (one.module.path, one.line)
-            yield Hazard(Kind.CONCURRENT, path, line, message, tuple(cassettes))
+            yield Hazard(HazardKind.CONCURRENT, path, line, message, tuple(cassettes))
 
 
 def _live(
-    seen: Seen, openings: Iterable[Opening], options: Sequence[Option], *, is_vcr_plugin: bool
+    seen: Seen, openings: Sequence[Opening], options: Sequence[Option], *, is_vcr_plugin: bool
 ) -> Iterator[Hazard]:
     live = [one for one in options if one.is_for_all or one.mode in LIVE]
     for option in live:
@@ -196,13 +212,14 @@ def _live(
             one for one in openings if one.marked and (option.is_for_all or told(one.layers, "record_mode").by is None)
         ]
         message = f"the tests are started with {said}: {counted(len(exposed), 'test')}"
-        yield Hazard(Kind.GOES_LIVE, option.path, option.line, message, _cassettes(seen, exposed))
+        if exposed or not openings:
+            yield Hazard(HazardKind.GOES_LIVE, option.path, option.line, message, _cassettes(seen, exposed))
     sealed = is_vcr_plugin and any(one.mode == "none" for one in options)
     by_place: dict[tuple[_Place, str], list[Opening]] = {}
     for one in openings:
         mode = told(one.layers, "record_mode")
         default = "once" if not one.marked or is_vcr_plugin else "none"
-        for value in {str(value or default) for value in mode.values or (default,) if value is not UNKNOWN} & LIVE:
+        for value in {str(value or default) for value in mode.values or (default,) if value is not UNTOLD} & LIVE:
             if not (one.marked and sealed):
                 by_place.setdefault((_place(one, "record_mode", mode.by), value), []).append(one)
     for ((path, line), value), ones in by_place.items():
@@ -210,12 +227,20 @@ def _live(
         missing = sum(not seen.opened.get(one) for one in ones)
         now = f"; {counted(missing, 'test')} without a cassette now" if missing else ""
         yield Hazard(
-            Kind.GOES_LIVE,
+            HazardKind.GOES_LIVE,
             path,
             line,
             f'record_mode "{value}": {counted(len(ones), "test")}{now}',
             _cassettes(seen, ones),
         )
+
+
+def _places(openings: Iterable[Opening], name: str, concerns: Callable[[Opening], bool]) -> dict[_Place, list[Opening]]:
+    """Return the openings that something concerns, by the places that say a keyword to them, or should."""
+    found: dict[_Place, list[Opening]] = {}
+    for one in filter(concerns, openings):
+        found.setdefault(_place(one, name, told(one.layers, name).by), []).append(one)
+    return {(path, line or min(one.line for one in ones)): ones for (path, line), ones in found.items()}
 
 
 def _place(opening: Opening, name: str, by: Said | None) -> _Place:
@@ -236,8 +261,6 @@ def _is_pytest_vcr(recorders: Mapping[str, str]) -> bool:
 
 
 def _import_of(sources: Sources, name: str) -> _Place | None:
-    import ast
-
     for module in sources.mentioning(name.encode()):
         for node in ast.walk(module.tree):
             match node:

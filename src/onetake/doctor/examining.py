@@ -9,17 +9,19 @@ from pathlib import Path
 
 from onetake.doctor import configured, recorded
 from onetake.doctor.cassettes import Recorded
-from onetake.doctor.configurations import MATCH_ON, Configurations, Matchers, words
-from onetake.doctor.hazards import Hazard, Kind
-from onetake.doctor.openings import Opening, find_openings
+from onetake.doctor.configurations import Configurations, words
+from onetake.doctor.finding import find_openings
+from onetake.doctor.hazards import Hazard, HazardKind
+from onetake.doctor.matchers import Matchers
+from onetake.doctor.openings import Opening
 from onetake.doctor.options import find_options
 from onetake.doctor.recorder import Environment
-from onetake.doctor.sources import Sources
+from onetake.doctor.sources import Sources, root_of
 from onetake.doctor.unused import Unused
 from onetake.importers.reading import UNKNOWN, UNREADABLE, VCRPY, files_under, read
 from onetake.printable import counted
+from onetake.vcrwords.matching import DEFAULT
 
-_TOPS = ("pyproject.toml", "setup.cfg", "setup.py", "pytest.ini", "tox.ini", ".git")
 _HINTS = (b"request", b"interactions")
 _START = 1 << 16
 
@@ -77,23 +79,16 @@ def examine(start: Path) -> Report:
     if report.recorders:
         report.hazards += configured.not_intercepted(seen, environment)
     report.hazards += Unused(sources, openings).find(seen.cassettes)
-    report.hazards.sort(key=lambda one: (list(Kind).index(one.kind), one.path, one.line))
+    report.hazards.sort(key=lambda one: (list(HazardKind).index(one.kind), one.path, one.line))
     report.unread += sorted(sources.unread.items())
     report.unclear = configured.unclear(seen)
     return report
 
 
-def root_of(start: Path) -> Path:
-    """Return the folder of the project that a folder is part of: itself, where none above it looks like one."""
-    return next(
-        (folder for folder in (start, *start.parents) if any((folder / name).exists() for name in _TOPS)), start
-    )
-
-
 def counts(hazards: Iterable[Hazard]) -> dict[str, int]:
     """Return how many hazards there are of each kind, the worst first."""
     found = Counter(one.kind for one in hazards)
-    return {kind.value: found[kind] for kind in Kind if found[kind]}
+    return {kind.value: found[kind] for kind in HazardKind if found[kind]}
 
 
 def _take(report: Report, seen: configured.Seen, path: Path) -> None:
@@ -119,15 +114,14 @@ def _take(report: Report, seen: configured.Seen, path: Path) -> None:
             return
     report.cassettes += 1
     report.interactions += len(source.interactions)
-    compared = seen.compares_body(openings)
-    report.hazards += recorded.hazards(cassette, compares_body=compared is True, sites=seen.sites(openings))
+    report.hazards += recorded.hazards(cassette, may_mix=seen.may_mix(path, openings), sites=seen.sites(openings))
     seen.take(cassette, openings)
 
 
 def _compared(openings: Iterable[Opening]) -> tuple[str, ...]:
     """Return the fewest words by which a cassette's requests are told apart."""
     found = [one for opening in openings for one in words(opening.layers) if one is not None]
-    return min(found, key=len, default=MATCH_ON)
+    return min(found, key=len, default=DEFAULT)
 
 
 def _may_be_one(path: Path) -> bool:

@@ -90,13 +90,13 @@ def _in_settings(path: Path) -> Iterator[Option]:
 
 
 def _in_lines(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[Option]:
-    for number, line in lines:
-        if line.lstrip().startswith(("#", ";")):
-            continue
-        for found in _OPTION.finditer(line):
-            name, mode = found.groups()
-            if name.startswith("disable") or mode in LIVE or mode == "none":
-                yield Option(path, number, name, "all" if name.startswith("disable") else mode)
+    read = [(number, line) for number, line in lines if not line.lstrip().startswith(("#", ";"))]
+    text = "\n".join(line for _, line in read)
+    for found in _OPTION.finditer(text):  # its mode may stand in the next line
+        name, mode = found.groups()
+        if name.startswith("disable") or mode in LIVE or mode == "none":
+            number, _ = read[text.count("\n", 0, found.start())]
+            yield Option(path, number, name, "all" if name.startswith("disable") else mode)
 
 
 def _text(path: Path) -> str:

@@ -8,9 +8,10 @@ import os
 import tokenize
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
+
+from onetake.doctor.modules import ImportedName, Module, dotted
 
 _NO_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError, SystemError)
 """What parsing raises of a file that this Python cannot parse."""
@@ -20,51 +21,8 @@ _MOST = 50_000
 """Python files that are looked at."""
 _NOT_OURS = frozenset({"site-packages", "node_modules", "__pycache__"})
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-
-
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """What a name was imported as: a module, or a name in one."""
-
-    module: str
-    """Dotted; with the dots before it where it is relative."""
-    name: str | None
-    """None where the module itself is meant."""
-
-
-@dataclass(frozen=True)
-class Module:
-    """A Python file."""
-
-    path: Path
-    text: str = field(repr=False)
-    tree: ast.Module = field(repr=False)
-
-    @cached_property
-    def names(self) -> dict[str, ast.AST | Imported]:
-        """What the names at the top of the file mean, the last binding of each; also those bound in `if` and `try`."""
-        found: dict[str, ast.AST | Imported] = {}
-        for node in statements(self.tree.body):
-            found.update(_bound(node))
-        return found
-
-    @cached_property
-    def comments(self) -> tuple[tuple[int, str], ...]:
-        """Its comments, each with its line."""
-        found: list[tuple[int, str]] = []
-        try:
-            for token in tokenize.generate_tokens(io.StringIO(self.text).readline):
-                if token.type == tokenize.COMMENT:
-                    found.append((token.start[0], token.string.lstrip("#").strip()))
-        except (tokenize.TokenError, SyntaxError, RecursionError):
-            pass  # what was read up to there counts
-        return tuple(found)
-
-    @cached_property
-    def functions(self) -> tuple[tuple[str, Function, ast.ClassDef | None], ...]:
-        """Its functions and methods by their qualified names, with the class they lie in; those inside others not."""
-        return tuple(_functions(self.tree.body, "", None))
+_TOPS = ("pyproject.toml", "setup.cfg", "setup.py", "pytest.ini", "tox.ini", "onetake.toml", ".git")
+"""What lies at the top of a project: above it, nothing is of it."""
 
 
 class Sources:
@@ -153,26 +111,38 @@ class Sources:
         """
         head, _, rest = name.partition(".")
         found = module.names.get(head)
-        if isinstance(found, Imported):
+        if isinstance(found, ImportedName):
             return self._followed(module, found, rest, depth) if depth else None
+        if found is None and depth:
+            stars = (self._followed(module, ImportedName(one, None), name, depth) for one in module.stars)
+            return next(filter(None, stars), None)
         return None if found is None or rest else (module, found)
 
-    def origin(self, module: Module, name: str) -> str:
+    def lineage(self, module: Module, owner: ast.ClassDef) -> list[tuple[Module, ast.ClassDef]]:
+        """Return a class and those of the project that it is made from, each once, the nearest first."""
+        found = [(module, owner)]
+        for place, one in found:  # grows
+            for base in filter(None, (self.lookup(place, name) for base in one.bases if (name := dotted(base)))):
+                if isinstance(base[1], ast.ClassDef) and all(base[1] is not known for _, known in found):
+                    found.append((base[0], base[1]))
+        return found
+
+    def imported_as(self, module: Module, name: str) -> str:
         """Return the dotted name that a name was imported as, itself where it was not imported."""
         head, _, rest = name.partition(".")
         found = module.names.get(head)
-        if not isinstance(found, Imported):
+        if not isinstance(found, ImportedName):
             return name
         return ".".join(filter(None, (found.module, found.name, rest)))
 
-    def _followed(self, module: Module, found: Imported, rest: str, depth: int) -> tuple[Module, ast.AST] | None:
+    def _followed(self, module: Module, found: ImportedName, rest: str, depth: int) -> tuple[Module, ast.AST] | None:
         wanted = ".".join(filter(None, (found.name, rest)))
         while wanted:
             source = self.imported(module, found.module)
             if source is not None and (seen := self.lookup(source, wanted, depth - 1)) is not None:
                 return seen
             head, _, wanted = wanted.partition(".")  # `from package import module`, or `import package.module`
-            found = Imported(
+            found = ImportedName(
                 f"{found.module.rstrip('.')}.{head}" if found.module.strip(".") else found.module + head, None
             )
         return None
@@ -204,55 +174,11 @@ class Sources:
             return None
 
 
-def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield statements that run where they stand, also those in `if`, `try` and `with`; none of a function or class."""
-    for node in body:
-        yield node
-        if isinstance(node, ast.If | ast.For | ast.While | ast.With | ast.AsyncWith | ast.Try | ast.TryStar):
-            for name in ("body", "orelse", "finalbody"):
-                yield from statements(getattr(node, name, []))
-            for handler in getattr(node, "handlers", []):
-                yield from statements(handler.body)
-
-
-def dotted(node: ast.AST) -> str:
-    """Return `a.b.c` for such an expression, also for what is called by it; empty for any other."""
-    if isinstance(node, ast.Call):
-        return dotted(node.func)
-    if isinstance(node, ast.Attribute):
-        base = dotted(node.value)
-        return f"{base}.{node.attr}" if base else ""
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def _functions(
-    body: list[ast.stmt], prefix: str, owner: ast.ClassDef | None
-) -> Iterator[tuple[str, Function, ast.ClassDef | None]]:
-    for node in statements(body):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield prefix + node.name, node, owner
-        elif isinstance(node, ast.ClassDef):
-            yield from _functions(node.body, f"{prefix}{node.name}.", node)
-
-
-def _bound(node: ast.stmt) -> Iterator[tuple[str, ast.AST | Imported]]:
-    match node:
-        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-            yield node.name, node
-        case ast.Assign():
-            for target in node.targets:
-                if isinstance(target, ast.Name):
-                    yield target.id, node.value
-        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-            yield name, value
-        case ast.Import():
-            for alias in node.names:
-                top = alias.name.partition(".")[0]
-                yield (alias.asname, Imported(alias.name, None)) if alias.asname else (top, Imported(top, None))
-        case ast.ImportFrom():
-            source = "." * node.level + (node.module or "")
-            for alias in node.names:
-                yield alias.asname or alias.name, Imported(source, alias.name)
+def root_of(start: Path) -> Path:
+    """Return the folder of the project that a folder is part of: itself, where none above it looks like one."""
+    return next(
+        (folder for folder in (start, *start.parents) if any((folder / name).exists() for name in _TOPS)), start
+    )
 
 
 def _python_files(root: Path) -> Iterator[Path]:

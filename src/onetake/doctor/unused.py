@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from onetake.doctor.hazards import Hazard, Kind
+from onetake.doctor.hazards import Hazard, HazardKind
 from onetake.doctor.openings import Index, Opening, name_of
 from onetake.doctor.sources import Sources
 from onetake.importers.reading import stem_of
@@ -30,7 +30,7 @@ class Unused:
         """Yield the cassettes that nothing in the project names; none where it opens no cassette at all."""
         for path in cassettes if self._openings else ():
             if not self._index.opening(path) and not self._may_be_meant(path):
-                yield Hazard(Kind.UNUSED, path, 1, self._why(path), (path,))
+                yield Hazard(HazardKind.UNUSED, path, 1, self._why(path), (path,))
 
     def _why(self, path: Path) -> str:
         module = path.parent.parent.parent / f"{path.parent.name}.py"

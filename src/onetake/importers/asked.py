@@ -15,7 +15,9 @@ from onetake.importers.heads import headers_of
 from onetake.model import Headers, Request, header
 from onetake.printable import counted
 
-_FORM = re.compile(rb"[\w.%+*\[\]-]+=[^&\s=]*(?:&[\w.%+*\[\]-]+=[^&\s=]*)*")
+_FORM = re.compile(rb"(?:[\w.%+*\[\]-]++=[^&\s=]*+(?:&(?!\Z)|\Z))++")
+_METHOD = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,40}")
+"""Source: RFC 9110, 5.6.2 (token); 40 characters are more than any has."""
 _BOUNDARY = re.compile(rb"\s*--([!-~]{1,70})\r?\n")
 _WITH_BODY = ("POST", "PUT", "PATCH")
 
@@ -42,7 +44,7 @@ def read_request(raw: Mapping[str, Any]) -> ReadRequest:
         FormatError: It names no method or no URL, or its body is nothing that is known.
     """
     method = raw.get("method")
-    if not isinstance(method, str) or not method.strip():
+    if not isinstance(method, str) or not _METHOD.fullmatch(method.strip()):
         raise FormatError("the request has no method")
     headers, redacted = headers_of(raw.get("headers"))
     notes = [f"{counted(redacted, 'header')} of the request redacted"] if redacted else []

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,9 @@ from onetake import dialects
 from onetake.gate import content_of
 from onetake.importers.reading import Interaction
 from onetake.key import Keyer
+from onetake.key.url import split
 from onetake.model import Answer, Request, Response
+from onetake.scrub.heads import without_credentials
 
 SAME_REQUEST = "the same request was answered with status"
 """How the note begins that names the other statuses of a request."""
@@ -41,6 +43,8 @@ class Groups:
     """Those of them with answers that differ in more than ids and times."""
     other_statuses: int = 0
     """Those of them with answers that differ in status."""
+    only_credentials: int = 0
+    """Those of them with other answers to URLs that differ in credentials: nothing else tells these apart."""
 
     def __add__(self, other: Groups) -> Groups:
         return Groups(
@@ -49,42 +53,89 @@ class Groups:
             self.repeated + other.repeated,
             self.other_answers + other.other_answers,
             self.other_statuses + other.other_statuses,
+            self.only_credentials + other.only_credentials,
         )
 
 
-def groups_of(interactions: Iterable[Interaction]) -> Groups:
-    """Count the groups among the interactions of one file."""
-    answers: dict[str, list[tuple[Request, Response]]] = defaultdict(list)
-    bodies: dict[tuple[str, str], set[str]] = defaultdict(set)
+def by_request(interactions: Iterable[Interaction]) -> list[list[Interaction]]:
+    """Put the interactions of one file together that have one method, URL and canonical body."""
+    found: dict[str, list[Interaction]] = defaultdict(list)
     for one in interactions:
-        if one.request is None or one.bodyless:
-            continue
-        asked = identity(one.request)
-        bodies[one.request.method, one.request.url].add(asked)
-        answers[asked] += [(one.request, one.response)] if one.response else []
-    repeated = [group for group in answers.values() if len(group) > 1]
+        if one.request is not None and not one.bodyless:
+            found[identity(one.request)].append(one)
+    return list(found.values())
+
+
+def groups_of(groups: Sequence[Sequence[Interaction]]) -> Groups:
+    """Count the groups among the interactions of one file.
+
+    Args:
+        groups: As `by_request` gives them.
+    """
+    bodies = Counter((request.method, split(request.url)) for request, _ in (_parts(group[0]) for group in groups))
+    repeated = [found for group in groups if len(found := [one for one in group if one.response]) > 1]
+    others = [found for found in repeated if len({_said(*_parts(one)) for one in found}) > 1]
     return Groups(
-        distinct=sum(map(len, bodies.values())),
-        url_only=sum(len(each) > 1 for each in bodies.values()),
+        distinct=len(groups),
+        url_only=sum(number > 1 for number in bodies.values()),
         repeated=len(repeated),
-        other_answers=sum(len({_said(*each) for each in group}) > 1 for group in repeated),
-        other_statuses=sum(len({response.status for _, response in group}) > 1 for group in repeated),
+        other_answers=len(others),
+        other_statuses=sum(len(_by_status(found)) > 1 for found in repeated),
+        only_credentials=sum(bool(_credentials(found)) for found in others),
     )
 
 
-def notes_of_statuses(interactions: Iterable[Interaction]) -> dict[int, tuple[str, ...]]:
-    """Say of each interaction, by its position, with what other status the same request was answered, and where."""
-    answered: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for one in interactions:
-        if one.request and one.response and not one.bodyless:
-            answered[identity(one.request)][one.response.status].append(one.position)
-    return {
-        position: (f"{SAME_REQUEST} {_either(statuses, status)}",)
-        for statuses in answered.values()
-        if len(statuses) > 1
-        for status, positions in statuses.items()
-        for position in positions
-    }
+def notes_of(groups: Sequence[Sequence[Interaction]]) -> dict[int, list[str]]:
+    """Say of each interaction, by its position, what else its request was answered with, and where.
+
+    That is another status; or another answer to a URL that differs only in credentials, since these have one key.
+
+    Args:
+        groups: As `by_request` gives them.
+    """
+    found: dict[int, list[str]] = defaultdict(list)
+    for group in groups:
+        answered = [one for one in group if one.response]
+        for position, note in (*_statuses(answered), *_others(answered)):
+            found[position].append(note)
+    return found
+
+
+def _parts(one: Interaction) -> tuple[Request, Response]:
+    assert one.request is not None
+    return one.request, one.response or Response(0, (), b"")
+
+
+def _by_status(group: Sequence[Interaction]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = defaultdict(list)
+    for one in group:
+        found[_parts(one)[1].status].append(one.position)
+    return found
+
+
+def _statuses(group: Sequence[Interaction]) -> Iterator[tuple[int, str]]:
+    answered = _by_status(group)
+    for status, positions in answered.items() if len(answered) > 1 else ():
+        yield from ((position, f"{SAME_REQUEST} {_either(answered, status)}") for position in positions)
+
+
+def _others(group: Sequence[Interaction]) -> Iterator[tuple[int, str]]:
+    names = _credentials(group)
+    if not names or len({_said(*_parts(one)) for one in group}) < 2:
+        return
+    first: dict[str, int] = {}
+    for one in group:
+        first.setdefault(_parts(one)[0].url, one.position)
+    for one in group:
+        other = next(position for url, position in first.items() if url != _parts(one)[0].url)
+        yield one.position, f"its URL differs from that of position {other} only in {names}: they have one key"
+
+
+def _credentials(group: Sequence[Interaction]) -> str:
+    """Name the credentials in which the URLs of one request differ; empty where they do not."""
+    removed = {url: dict(without_credentials(url)[1]) for url in {_parts(one)[0].url for one in group}}
+    names = sorted({name for one in removed.values() for name in one})
+    return ", ".join(name for name in names if len({one.get(name) for one in removed.values()}) > 1)
 
 
 def _either(statuses: dict[int, list[int]], own: int) -> str:

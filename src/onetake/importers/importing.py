@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from onetake import git
 from onetake.errors import StoreError, UsageError
-from onetake.importers.counting import Groups, groups_of, notes_of_statuses
-from onetake.importers.judging import Outcome, judge
+from onetake.importers.counting import Groups, by_request, groups_of, notes_of
+from onetake.importers.judging import Judged, Outcome, Rules, judge
 from onetake.importers.placing import Choices, File, named_in, rules_of, target_of
-from onetake.importers.reading import UNREADABLE, VCRPY, Source, files_under, read
+from onetake.importers.reading import UNREADABLE, VCRPY, Interaction, Source, files_under, read
 from onetake.importers.writing import Placed, Target
 from onetake.printable import spelled
 from onetake.scrub import shown
@@ -23,6 +24,11 @@ from onetake.scrub import shown
 _FEW = 60
 """Files that one process imports sooner than others could be started."""
 _AT_ONCE = 8
+"""Processes at most."""
+_AT_A_TIME = 4
+"""Files that a process is given together."""
+_AHEAD = 4
+"""As often as there are processes, that many files may be done or under way before they are taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,8 @@ class Imported:
     hosts: tuple[str, ...] = ()
     """Servers of the program's own that are played only where `hosts` names them."""
     never_played: int = 0
+    root: Path | None = None
+    """The folder of the settings that counted; None for what is none of vcrpy's."""
 
 
 def files_of(paths: Sequence[Path], to: Path | None) -> list[File]:
@@ -69,21 +77,25 @@ def files_of(paths: Sequence[Path], to: Path | None) -> list[File]:
         to: As in `Choices`.
 
     Raises:
-        UsageError: One is not there, or two files would go into one cassette.
+        UsageError: One is not there, two files would go into one cassette, or `to` is no folder.
     """
+    if to is not None and not next((each for each in (to, *to.parents) if each.exists()), Path()).is_dir():
+        raise UsageError(f"--to {_told(to)}: is no folder, and cannot be one")
     found: list[File] = []
     taken: dict[Path, Path] = {}
     seen: set[Path] = set()
     for base in paths:
         if not base.exists():
-            raise UsageError(f"{base.as_posix()}: there is no such file or folder")
+            raise UsageError(f"{_told(base)}: there is no such file or folder")
         for path in files_under([base]):
             if path.absolute() in seen:
                 continue
             seen.add(path.absolute())
             target = target_of(path, base, to)
             if (other := taken.setdefault(target.absolute(), path)) is not path:
-                raise UsageError(f"{path.as_posix()} and {other.as_posix()} have one cassette: import them one by one")
+                raise UsageError(
+                    f"{_told(path)} and {_told(other)} would have one cassette: give each a --to of its own"
+                )
             found.append(File(path, target, base))
     return found
 
@@ -113,12 +125,21 @@ def _together(one: Callable[[File], Imported], files: Sequence[File], workers: i
 
     quiet = (signal.SIGINT, signal.SIG_IGN)  # this process is interrupted too, and stops them
     pool = ProcessPoolExecutor(workers, get_context("spawn"), signal.signal, quiet)
-    try:
-        yield from pool.map(one, files, chunksize=4)
+    todo = (files[at : at + _AT_A_TIME] for at in range(0, len(files), _AT_A_TIME))
+    some = partial(_several, one)
+    try:  # no more are under way than are soon taken: what is done would pile up behind a large file
+        begun = deque(pool.submit(some, each) for each in islice(todo, _AHEAD * workers))
+        while begun:
+            yield from begun.popleft().result()
+            begun.extend(pool.submit(some, each) for each in islice(todo, 1))
     except BrokenProcessPool as error:
         raise StoreError(f"a process that imported ended before its time: {error}") from error
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _several(one: Callable[[File], Imported], files: Sequence[File]) -> list[Imported]:
+    return [one(file) for file in files]
 
 
 def import_file(file: File, choices: Choices) -> Imported:
@@ -133,20 +154,19 @@ def import_file(file: File, choices: Choices) -> Imported:
 
 
 def _import_source(source: Source, file: File, choices: Choices) -> Imported:
-    folder = file.target
-    rules = rules_of(folder, choices)
-    path = named_in(file, rules.root)
+    rules = rules_of(file.start or file.target, choices)
+    said = rules.scrubber.begin().text  # names of files may hold secrets, too
+    path = said(named_in(file, rules.root))
     commit = git.line(source.path.parent, "log", "-1", "--format=%H", "--", source.path.name) if choices.blame else ""
-    target = Target(folder, _shown(folder), rules.contracts, writes=choices.writes)
+    target = Target(file.target, said(_shown(file.target)), rules.contracts, writes=choices.writes)
     rows: list[Row] = []
     secrets: Counter[str] = Counter()
     hosts: dict[str, None] = {}
-    said = rules.scrubber.begin().text
-    others = notes_of_statuses(source.interactions)
+    groups = by_request(source.interactions)
+    others = notes_of(groups)
     sizes = Counter(written=0, bytes_in=0, bytes_out=0, never=0)
     for one in source.interactions:
-        judged = judge(one, path, rules, commit=commit)
-        placed = target.place(judged)
+        judged, placed = _placed(one, path, rules, commit, target)
         notes = map(said, (*one.notes, *others.get(one.position, ())))
         rows.append(_row(source.path, one.position, placed, said(placed.judged.reason), notes))
         sizes["never"] += judged.is_never_played
@@ -162,19 +182,35 @@ def _import_source(source: Source, file: File, choices: Choices) -> Imported:
         source.kind,
         len(source.interactions),
         tuple(rows),
-        groups_of(source.interactions),
+        groups_of(groups),
         dict(secrets),
         sizes["written"],
         sizes["bytes_in"],
         sizes["bytes_out"],
         tuple(hosts),
         sizes["never"],
+        rules.root,
     )
+
+
+def _placed(one: Interaction, path: str, rules: Rules, commit: str, target: Target) -> tuple[Judged, Placed]:
+    """Judge an interaction and place it; one that only a flag of the user's lets in may be there by an earlier one."""
+    judged = judge(one, path, rules, commit=commit)
+    if judged.needs_flag and not target.was_empty:
+        wanted = judge(one, path, rules.widest(), commit=commit)
+        if (found := target.find(wanted)) is not None:
+            return wanted, found
+    return judged, target.place(judged)
 
 
 def _row(path: Path, position: int, placed: Placed, reason: str, notes: Iterable[str]) -> Row:
     entry = placed.judged.entry
     return Row(path, position, placed.judged.outcome, reason, entry.key if entry else "", placed.entry, tuple(notes))
+
+
+def _told(path: Path) -> str:
+    """Return a path as the user wrote it, for a message."""
+    return shown(spelled(path.as_posix()))
 
 
 def _shown(folder: Path) -> str:

@@ -21,9 +21,11 @@ from onetake.key import Keyer
 from onetake.model import Entry, Request, Response, header
 from onetake.printable import one_line
 from onetake.provenance import sdk_of
+from onetake.quiet import QUIET
 from onetake.scrub import Scrubber, Scrubbing
 from onetake.scrub.finder import PLACEHOLDER
-from onetake.traffic import QUIET, Route, Traffic
+from onetake.settings_values import EVERY_KIND
+from onetake.traffic import Route, Traffic
 
 _EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
 
@@ -50,6 +52,10 @@ class Rules:
     keep: tuple[str, ...] = ()
     keep_bodyless: bool = False
 
+    def widest(self) -> Rules:
+        """Return these rules as they are with every flag that lets something be imported."""
+        return replace(self, keep=EVERY_KIND, keep_bodyless=True)
+
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -63,6 +69,8 @@ class Judged:
     """How many were scrubbed, by kind."""
     is_never_played: bool = False
     """Whether no session asks a cassette for it."""
+    needs_flag: bool = False
+    """Whether it would be imported if the user asked for it."""
     is_local: bool = False
     """Whether it is played only where `hosts` names its server."""
 
@@ -84,10 +92,13 @@ def judge(one: Interaction, path: str, rules: Rules, *, commit: str = "") -> Jud
     if route in (Route.QUIET, Route.IGNORED):
         return Judged(Outcome.REFUSED, f"never played: {_why_passed(route, one.request)}", is_never_played=True)
     if one.bodyless and not rules.keep_bodyless:
-        return Judged(Outcome.REFUSED, "its request's body was not recorded (--keep-bodyless imports it all the same)")
-    judgement = gate.judge(one.request, one.response, rules.contracts, keep=rules.keep, root=rules.root)
+        why = "its request's body was not recorded (--keep-bodyless imports it all the same)"
+        return Judged(Outcome.REFUSED, why, needs_flag=True)
+    judgement = gate.judge(one.request, one.response, rules.contracts, root=rules.root)
+    if judgement.kind is not Kind.GOOD and rules.keep:  # what is good without it stays good
+        judgement = gate.judge(one.request, one.response, rules.contracts, keep=rules.keep, root=rules.root)
     if judgement.kind not in (Kind.GOOD, Kind.KEPT):
-        return Judged(Outcome.WOULD_NOT_RECORD, _said(judgement, rules))
+        return Judged(Outcome.WOULD_NOT_RECORD, _said(judgement, rules), needs_flag=True)
     scrubbing = rules.scrubber.begin()
     entry = _entry(one, one.request, one.response, judgement, rules, scrubbing)
     entry = replace(entry, provenance=_provenance(entry, one, path, commit, scrubbing))
@@ -165,16 +176,16 @@ def _provenance(entry: Entry, one: Interaction, path: str, commit: str, scrubbin
     """Say where an entry comes from; what vcrpy did not write down is not invented."""
     answered = _answered_at(one.response)
     agent = header(one.request.headers, "user-agent") if one.request else None
-    origin: dict[str, Any] = {"path": path, "position": one.position}
+    came: dict[str, Any] = {"path": path, "position": one.position}
     if one.notes:
-        origin["notes"] = list(one.notes)
+        came["notes"] = list(one.notes)
     found = {
         "recorded_at": answered.strftime("%Y-%m-%dT%H:%M:%SZ") if answered else None,
         "commit": commit,
         "recorder": "vcrpy",
         "sdk": sdk_of(scrubbing.text(agent)) if agent else None,
         **entry.provenance,
-        "imported_from": origin,
+        "imported_from": came,
     }
     return {name: value for name, value in found.items() if value}
 

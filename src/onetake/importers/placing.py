@@ -15,8 +15,7 @@ from onetake.settings import Settings, load_settings
 from onetake.settings_files import nearest_file
 from onetake.stores.naming import folder_name
 from onetake.traffic import Traffic
-
-_ENDINGS = (".yaml", ".yml", ".yaml.gz", ".yml.gz", ".json", ".json.gz")
+from onetake.vcrwords.naming import ENDINGS
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +42,8 @@ class File:
     """The folder of its cassette."""
     base: Path
     """What the user named: the file itself, or a folder above it."""
+    start: Path | None = None
+    """Where the search for the settings that count starts; None for `target`."""
 
 
 def target_of(path: Path, base: Path, to: Path | None) -> Path:
@@ -57,7 +58,7 @@ def target_of(path: Path, base: Path, to: Path | None) -> Path:
     if to is not None:
         folder = to / folder.relative_to(base) if base.is_dir() else to
     stem = stem_of(path)
-    first = next((each for end in _ENDINGS if (each := path.with_name(stem + end)) == path or each.exists()), path)
+    first = next((each for end in ENDINGS if (each := path.with_name(stem + end)) == path or each.exists()), path)
     # Of two formats of one name the first has the name of the test; the other would come into its midst.
     return folder / folder_name(stem if first == path else path.name)
 
@@ -94,10 +95,27 @@ def named_in(file: File, root: Path) -> str:
 
     Args:
         file: The file.
-        root: The project's folder. Of a file outside it, the name begins with what the user named: where that lies is
-            of this machine, and no part of an entry.
+        root: The project's folder. Of a file outside it, the name begins above what the user named.
     """
     full, base = file.path.resolve(), root.resolve()
     if not full.is_relative_to(base):
-        base = file.base.resolve().parent
+        base = _named_from(file.base)
     return full.relative_to(base).as_posix() if full.is_relative_to(base) else full.name
+
+
+def _named_from(base: Path) -> Path:
+    """Return the folder from which files outside the project are named: two above the one that the user named.
+
+    So `a/cassettes` and `b/cassettes` are not the same; where they lie is of this machine, and no part of an entry.
+    """
+    full = base.resolve()
+    above = (full if full.is_dir() else full.parent).parent
+    return above if _is_home(above) else above.parent
+
+
+def _is_home(folder: Path) -> bool:
+    """Tell whether a folder has the name of an account."""
+    try:
+        return folder == Path.home().resolve()
+    except RuntimeError:  # nobody knows
+        return False

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from onetake.importers.layouts import Pair, pairs_of
 from onetake.importers.tagged import names_objects, plain
 from onetake.model import Request, Response
 from onetake.stores.naming import SIDE_FOLDERS, parse_name
+from onetake.vcrwords.naming import ENDINGS, without_ending
 
 VCRPY = "vcrpy"
 UNREADABLE = "unreadable"
@@ -27,9 +29,9 @@ UNKNOWN = "no cassette that is known"
 LARGEST = 64 * 1024 * 1024
 """Bytes of a file that are read, unpacked where it is packed."""
 
-_SUFFIXES = (".yaml", ".yml", ".json")
 _NOT_ENTERED = ("node_modules", "site-packages", "__pycache__", *SIDE_FOLDERS)
 _START = b"interactions:"
+_TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _LFS = b"version https://git-lfs"
 _PIECE = 1 << 20
 
@@ -46,8 +48,6 @@ class Interaction:
     """None where it cannot be read."""
     problem: str
     """Why it cannot be read; empty where it can."""
-    raw_request: Mapping[str, Any]
-    """The request as the file has it; a Python object in it is what the file says of it."""
     objects: bool
     """Whether the file names Python objects here: nothing was built of them."""
     foreign: str = ""
@@ -116,9 +116,8 @@ def files_under(paths: Iterable[Path]) -> Iterator[Path]:
 
 
 def stem_of(path: Path) -> str:
-    """Return the name of a cassette's file without what tells its format: `test_a[x.y]` of `test_a[x.y].yaml.gz`."""
-    name = path.name[:-3] if path.name.lower().endswith(".gz") else path.name
-    return next((name[: -len(end)] for end in _SUFFIXES if name.lower().endswith(end) and len(name) > len(end)), name)
+    """Return the name of a cassette's file without what tells its format."""
+    return without_ending(path.name)
 
 
 def _walked(folder: Path) -> Iterator[Path]:
@@ -134,7 +133,7 @@ def _walked(folder: Path) -> Iterator[Path]:
 
 def _may_be_one(file: Path) -> bool:
     """Tell whether a file may be a cassette by its name, or where that says nothing, by how vcrpy begins one."""
-    if file.name.lower().removesuffix(".gz").endswith(_SUFFIXES):
+    if file.name.lower().endswith(ENDINGS):
         return True
     try:
         if not file.is_file():  # a pipe would hold its reader for ever
@@ -201,7 +200,7 @@ def _document(data: bytes, *, is_json: bool) -> tuple[Any, bool]:
 
 
 def _json(data: bytes) -> Any:
-    if len(data) > yamlvalues.MOST_VALUES and sum(map(data.count, (b",", b"[", b"{"))) > 2 * yamlvalues.MOST_VALUES:
+    if len(data) > yamlvalues.MOST_VALUES and _values(data) > 2 * yamlvalues.MOST_VALUES:
         raise FormatError(f"more than {2 * yamlvalues.MOST_VALUES} values")
     try:
         return json.loads(data.decode("utf-8-sig"))
@@ -215,30 +214,38 @@ def _json(data: bytes) -> Any:
         raise FormatError("no JSON: a number that is too long") from None
 
 
+def _values(data: bytes) -> int:
+    """Count the values in a JSON text, the names of members among them; at most as many as there are."""
+    marks = (b",", b"[", b"{")
+    most = sum(map(data.count, marks))
+    if most <= 2 * yamlvalues.MOST_VALUES:
+        return most
+    return sum(map(_TEXT.sub(b"", data).count, marks))
+
+
 def _interaction(number: int, pair: Pair) -> Interaction:
     """Read one interaction; what is wrong with it does not stop the others."""
     request, response, item = pair
     objects = names_objects([request, response])
     if objects:
         request, response, item = plain(request), plain(response), plain(item)
-    raw: Mapping[str, Any] = request if isinstance(request, dict) else {}
     if foreign := recorder_of_item(item):
-        return Interaction(number, None, None, "", raw, objects, foreign)
+        return Interaction(number, None, None, "", objects, foreign)
     try:
         if not isinstance(request, dict):
             raise FormatError("no request")
         asked = read_request(request)
     except (FormatError, RecursionError) as error:
-        return Interaction(number, None, None, _why(error), raw, objects)
+        return Interaction(number, None, None, _why(error), objects)
     notes = asked.notes
     try:
         if not isinstance(response, dict):
             raise FormatError("no response")
         answered = read_response(response, asked.request)
     except (FormatError, RecursionError) as error:
-        return Interaction(number, asked.request, None, _why(error), raw, objects, "", asked.bodyless, notes)
+        return Interaction(number, asked.request, None, _why(error), objects, "", asked.bodyless, notes)
     notes += answered.notes
-    return Interaction(number, asked.request, answered.response, "", raw, objects, "", asked.bodyless, notes)
+    return Interaction(number, asked.request, answered.response, "", objects, "", asked.bodyless, notes)
 
 
 def _why(error: BaseException) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from onetake.cassette import Cassette, Damaged
 from onetake.contract import Contract
 from onetake.errors import FormatError
-from onetake.imported import Origin, origin
+from onetake.imported import ImportedFrom, imported_from
 from onetake.importers.judging import Judged, Outcome
 from onetake.interactions import schema_of
 from onetake.model import Entry
@@ -31,6 +31,16 @@ class Placed:
     """Whether it had been imported before."""
 
 
+class _Held:
+    """What a cassette holds under one key."""
+
+    def __init__(self, stored: dict[int, Entry | Damaged | None]) -> None:
+        self.stored = stored
+        entries = ((ordinal, entry) for ordinal, entry in stored.items() if isinstance(entry, Entry))
+        self.places = {imported_from(entry): ordinal for ordinal, entry in reversed([*entries])}
+        self.places.pop(None, None)
+
+
 class Target:
     """One cassette that is imported into.
 
@@ -47,7 +57,12 @@ class Target:
         self._contracts = contracts
         self._writes = writes
         self._next: Counter[str] = Counter()
-        self._stored: dict[str, dict[int, Entry | Damaged | None]] = {}
+        self._held: dict[str, _Held] = {}
+
+    @property
+    def was_empty(self) -> bool:
+        """Tell whether it held nothing before this import."""
+        return self._cassette.was_empty
 
     def place(self, judged: Judged) -> Placed:
         """Give an interaction its place among its equals: the next ordinal, in the order in which they are placed.
@@ -58,34 +73,49 @@ class Target:
         entry = judged.entry
         if entry is None:
             return Placed(judged)
-        stored = self._held(entry.key)
-        came = origin(entry)
-        for ordinal, other in stored.items():
-            if isinstance(other, Entry) and origin(other) == came:
-                return self._met(judged, entry, other, ordinal)
+        if (found := self._met(judged, entry)) is not None:
+            return found
         ordinal = self._next[entry.key]
-        if ordinal not in stored:
-            return self._added(judged, replace(entry, ordinal=ordinal))
-        other = stored[ordinal]
-        if isinstance(other, Entry) and _is_same(other, entry):
-            return self._met(judged, entry, other, ordinal)
-        why = _taken(other, came)
-        return Placed(_refused(f"{why}: {self._name(entry, ordinal)}"))
+        if ordinal in self._of(entry.key).stored:
+            return self._beside(judged, entry, ordinal)
+        return self._added(judged, replace(entry, ordinal=ordinal))
 
-    def _met(self, judged: Judged, entry: Entry, other: Entry, ordinal: int) -> Placed:
+    def find(self, judged: Judged) -> Placed | None:
+        """Return an interaction as it was imported before; None where it was not, or with other content."""
+        found = self._met(judged, judged.entry) if judged.entry else None
+        return found if found and found.was_there else None
+
+    def _met(self, judged: Judged, entry: Entry) -> Placed | None:
+        held = self._of(entry.key)
+        ordinal = held.places.get(imported_from(entry))
+        if ordinal is None:
+            return None
         self._next[entry.key] = max(self._next[entry.key], ordinal + 1)
+        other = held.stored[ordinal]
+        if isinstance(other, Entry) and _is_same(other, entry):
+            return self._there(judged, other)
         name = self._cassette.store.locate(entry.key, ordinal)
-        if _is_same(other, entry):
-            return Placed(judged, name, was_there=True)
-        return Placed(_refused(f"it was imported before, with other content: remove {name} to import it anew"))
+        why = "it, or another project's file of this name, was imported before with other content"
+        return Placed(_refused(f"{why}: remove {name} to import it anew, or import it under another folder"))
+
+    def _beside(self, judged: Judged, entry: Entry, ordinal: int) -> Placed:
+        """Say what becomes of an interaction in whose place there is an entry of somebody else's."""
+        other = self._of(entry.key).stored[ordinal]
+        if isinstance(other, Entry) and _is_same(other, entry):
+            self._next[entry.key] = ordinal + 1
+            return self._there(judged, other)
+        return Placed(_refused(f"{_taken(other, imported_from(entry))}: {self._name(entry, ordinal)}"))
+
+    def _there(self, judged: Judged, stored: Entry) -> Placed:
+        name = self._cassette.store.locate(stored.key, stored.ordinal)
+        return Placed(replace(judged, reason=stored.verdict, entry=stored), name, was_there=True)
 
     def _added(self, judged: Judged, entry: Entry) -> Placed:
         try:
-            if self._writes:
-                if not self._cassette.add(entry, schema_of(entry, self._contracts)):
-                    return Placed(_refused("another process wrote an entry in its place: import again"))
-            else:
+            if not self._writes:
                 looked_over(entry)
+            elif not self._cassette.add(entry, schema_of(entry, self._contracts)):
+                return self._overtaken(judged, entry)
         except SecretLeftError as error:
             return Placed(_refused(f"it keeps a secret that cannot be scrubbed: {_kinds(error.args[0])}"))
         except FormatError as error:
@@ -93,12 +123,19 @@ class Target:
         self._next[entry.key] += 1
         return Placed(replace(judged, entry=entry), self._name(entry, entry.ordinal))
 
-    def _held(self, key: str) -> dict[int, Entry | Damaged | None]:
-        """Return what the cassette held under a key before this import."""
-        if key not in self._stored:
+    def _overtaken(self, judged: Judged, entry: Entry) -> Placed:
+        """Say what becomes of an interaction in whose place another process wrote meanwhile, maybe the same one."""
+        del self._held[entry.key]
+        if entry.ordinal not in self._of(entry.key).stored:
+            return Placed(_refused("another process wrote an entry in its place: import again"))
+        return self._met(judged, entry) or self._beside(judged, entry, entry.ordinal)
+
+    def _of(self, key: str) -> _Held:
+        """Return what the cassette held under a key when it was first asked for in this import."""
+        if key not in self._held:
             ordinals = sorted(self._cassette.ordinals(key))
-            self._stored[key] = {ordinal: self._cassette.load(key, ordinal) for ordinal in ordinals}
-        return self._stored[key]
+            self._held[key] = _Held({ordinal: self._cassette.load(key, ordinal) for ordinal in ordinals})
+        return self._held[key]
 
     def _name(self, entry: Entry, ordinal: int) -> str:
         return f"{self._place}/{entry_name(entry.key, ordinal, decoration(entry))}"
@@ -109,15 +146,15 @@ def _refused(why: str) -> Judged:
 
 
 def _is_same(stored: Entry, new: Entry) -> bool:
-    """Tell whether two entries give the same answer to the same request."""
-    return (stored.request, stored.response, stored.verdict) == (new.request, new.response, new.verdict)
+    """Tell whether two entries give the same answer to the same request, whatever was thought of it."""
+    return (stored.request, stored.response) == (new.request, new.response)
 
 
-def _taken(other: Entry | Damaged | None, came: Origin | None) -> str:
+def _taken(other: Entry | Damaged | None, came: ImportedFrom | None) -> str:
     """Say what lies where an entry belongs."""
     if not isinstance(other, Entry):
         return "an entry that cannot be read lies in its place"
-    before = origin(other)
+    before = imported_from(other)
     if before and came and before.file == came.file:
         later = "what was recorded after it was imported without it"
         return f"{later}: remove the cassette's entries, and import all of them again, to have them in recorded order"

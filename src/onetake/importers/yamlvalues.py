@@ -22,6 +22,8 @@ MOST_VALUES = 2_000_000
 _INSTALL = 'reading YAML needs PyYAML: pip install "onetake[vcr]"'
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _MERGE = "<<"
+_SLOW = 4 * 1024 * 1024
+"""Bytes that are read without libyaml: ten times as slow."""
 
 
 @dataclass(slots=True)
@@ -37,6 +39,7 @@ class _Open:
 
     @property
     def is_at_name(self) -> bool:
+        """Tell whether what comes next names a member."""
         return self.is_map and len(self.items) % 2 == 0
 
 
@@ -64,24 +67,20 @@ def load(data: bytes, *, most_text: int) -> tuple[Any, bool]:
         return _Building(yaml, loader(data), most_text).document()
     except yaml.MarkedYAMLError as error:
         if "Unicode character escape" in str(error.problem) and loader is not yaml.SafeLoader:
-            return _slowly(
-                yaml, data, most_text
-            )  # half a surrogate pair, which libyaml refuses and JSON's escapes have
+            return _slowly(yaml, data, most_text)
         raise FormatError(f"no YAML: {_told(error)}") from None
     except (yaml.YAMLError, ValueError) as error:
         raise FormatError(f"no YAML: {_short(error)}") from None
 
 
 def _slowly(yaml: Any, data: bytes, most_text: int) -> tuple[Any, bool]:
+    """Read it by Python's parser: libyaml refuses an escaped half of a surrogate pair, which JSON's escapes have."""
     if len(data) > _SLOW:
         raise FormatError(f"no YAML that can be read: half a character is escaped in it, in more than {_SLOW} bytes")
     try:
         return _Building(yaml, yaml.SafeLoader(data), most_text).document()
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise FormatError(f"no YAML: {_short(error)}") from None
-
-
-_SLOW = 4 * 1024 * 1024
 
 
 class _Building:
@@ -96,6 +95,7 @@ class _Building:
         self._values = self._text = 0
 
     def document(self) -> tuple[Any, bool]:
+        """Return the first document, and whether others follow."""
         yaml, loader = self._yaml, self._loader
         try:
             while not isinstance(event := loader.get_event(), yaml.DocumentStartEvent):

@@ -17,11 +17,11 @@ from onetake.errors import FormatError, NewerFormatError, UsageError
 from onetake.key import canonical, volatile
 from onetake.key.body import body_text
 from onetake.key.rules import BodyRules, compile_rules
-from onetake.key.url import CREDENTIAL_QUERY, KEY_HEADERS, HeaderRule, OriginRule, credential_names, url_text
+from onetake.key.url import KEY_HEADERS, HeaderRule, OriginRule, url_text
 from onetake.model import Request
 from onetake.settings import KeyRules, Replace
 
-__all__ = ["CREDENTIAL_QUERY", "KEY_HEADERS", "RECIPES", "Keyer", "credential_names", "stored_days"]
+__all__ = ["KEY_HEADERS", "RECIPES", "Keyer", "stored_days"]
 
 RECIPES = ("k1",)
 """Newest first. One is added when any request gets another key without a rule; entries name theirs."""

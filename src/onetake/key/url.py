@@ -10,6 +10,7 @@ from urllib.parse import unquote_to_bytes
 
 from onetake.errors import UsageError
 from onetake.key.canonical import dumps
+from onetake.key.credentials import credential_names
 from onetake.model import Headers
 
 KEY_HEADERS = (
@@ -36,37 +37,6 @@ KEY_HEADERS = (
     "x-policy-id",
 )
 """The headers that count in every key, because they choose the operation, the model, its rules or the answer's form."""
-
-# fmt: off
-CREDENTIAL_QUERY = frozenset(
-    (
-        "access-token", "access_token", "api-key", "api_key", "api_token", "apikey", "apitoken", "auth",
-        "auth_token", "authorization", "client_secret", "id_token", "jwt", "key", "oauth_signature",
-        "oauth_token", "password", "refresh_token", "secret", "sig", "signature", "subscription-key",
-        "subscription_key", "token", "x-api-key", "x-goog-api-key",
-        "awsaccesskeyid", "x-amz-algorithm", "x-amz-credential", "x-amz-date", "x-amz-expires",
-        "x-amz-security-token", "x-amz-signature", "x-amz-signedheaders",
-        "googleaccessid", "x-goog-algorithm", "x-goog-credential", "x-goog-date", "x-goog-expires",
-        "x-goog-signature", "x-goog-signedheaders",
-        "key-pair-id", "ossaccesskeyid", "security-token",
-    )
-)
-# fmt: on
-"""Names (lower case) of query parts that are credentials or belong to a signed URL; they never count."""
-
-# fmt: off
-_SAS = frozenset(
-    (
-        "saoid", "scid", "sdd", "se", "ses", "si", "sip", "ske", "skoid", "sks", "skt", "sktid", "skv", "sp", "spr",
-        "sr", "srt", "ss", "st", "suoid", "sv",
-    )
-)
-# fmt: on
-SIGNED_QUERY: Mapping[str, frozenset[str]] = {
-    "sig": _SAS,
-    "signature": frozenset(("expires", "policy")),
-}
-"""Names that belong to a signed URL only beside the signature of that name (Azure; CloudFront, S3 and GCS of old)."""
 
 # fmt: off
 _SECRET_HEADERS = frozenset(
@@ -114,7 +84,10 @@ def split(url: str) -> Target:
     authority = _AUTHORITY.match(rest, 2)[0]  # type: ignore[index]  # it matches the empty text too
     host, port = _host_and_port(scheme, authority.rpartition("@")[2].lower())
     path, _, query = rest[2 + len(authority) :].partition("?")
-    return Target(scheme, host, port, path or "/", _counted_pairs(query.encode("utf-8", "surrogatepass")))
+    found = pairs(query.encode("utf-8", "surrogatepass"))
+    left_out = credential_names(f"//{host}{path}", found)
+    counted = tuple(sorted(pair for pair in found if pair[0].lower() not in left_out))
+    return Target(scheme, host, port, path or "/", counted)
 
 
 def pairs(data: bytes) -> list[tuple[str, ...]]:
@@ -123,13 +96,6 @@ def pairs(data: bytes) -> list[tuple[str, ...]]:
     `+` is a space; empty pieces are left out; bytes that are no UTF-8 become surrogate escapes, so nothing is lost.
     """
     return [tuple(_decoded(part) for part in piece.split(b"=", 1)) for piece in data.split(b"&") if piece]
-
-
-def credential_names(names: Iterable[str]) -> frozenset[str]:
-    """Return those of a query's *names* (lower case) that are credentials or parts of a signature."""
-    present = frozenset(names)
-    signed = [parts for mark, parts in SIGNED_QUERY.items() if mark in present]
-    return present & CREDENTIAL_QUERY.union(*signed)
 
 
 class HeaderRule:
@@ -190,12 +156,6 @@ def url_text(url: str, rule: OriginRule) -> str:
     """Write the members of the keyed request that come from the URL, as canonical JSON without braces."""
     target = split(url)
     return f'"origin":{dumps(rule.word(target))},"path":{dumps(target.path)},"query":{dumps(target.query)}'
-
-
-def _counted_pairs(query: bytes) -> tuple[tuple[str, ...], ...]:
-    found = pairs(query)
-    left_out = credential_names(pair[0].lower() for pair in found)
-    return tuple(sorted(pair for pair in found if pair[0].lower() not in left_out))
 
 
 def _decoded(data: bytes) -> str:

@@ -21,7 +21,9 @@ _STRING = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+(?:"(?:\s*+:)?+|\\?\Z))', re.D
 # A number of the JSON grammar without its sign, and nothing that only looks like one. It begins with a digit and looks
 # back from there, because a search for one of ten characters is fast.
 _NUMBER = re.compile(r"[0-9](?<![\w.+][0-9])(?:(?<!0)[0-9]+)?(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w.+-])")
-
+_MOST_KEPT = 64
+_LONGEST_KEPT = 4096
+"""Characters of an event whose build is kept in mind for other streams."""
 
 _read = one_value_reader(json.JSONDecoder(strict=False))
 
@@ -47,14 +49,18 @@ class _Run:
         self.again = string if len(self.texts) == 1 and starts_anew(text, text) else ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Build:
     """Events that differ in their values alone."""
 
     marks: tuple[int, ...]
     """The parts that tell apart texts whose deltas take turns in one stream."""
-    strings: dict[tuple[str, ...], list[tuple[int, _Run]]] = field(default_factory=dict)
-    """By what those parts say: each part that is searched, and what it goes on."""
+    searched: dict[tuple[str, ...], list[tuple[int, Lane]]] = field(default_factory=dict)
+    """By what those parts say: each part that is searched, and where it goes on."""
+
+
+_known: dict[tuple[str, str], _Build] = {}
+"""Builds that streams had before: those of one API are built alike."""
 
 
 def holds_none(events: Iterable[tuple[str, bool]], finder: Finder) -> bool:
@@ -82,6 +88,7 @@ class _Stream:
     def __init__(self) -> None:
         self.runs: dict[Lane, _Run] = {}
         self._builds: dict[tuple[str, str], _Build] = {}
+        self._strings: dict[tuple[_Build, tuple[str, ...]], list[tuple[int, _Run]]] = {}
 
     def run(self, lane: Lane) -> _Run:
         """Return what goes on in a lane."""
@@ -92,14 +99,15 @@ class _Stream:
         parts = _STRING.split(text)  # what is between, a string, what is between, …
         build = self._build(text, parts)
         marks = tuple([parts[at] for at in build.marks])
-        strings = build.strings.get(marks)
+        strings = self._strings.get((build, marks))
         if strings is None:
             try:
-                strings = build.strings[marks] = self._searched(text)
+                searched = _searched(text, build, marks)
             except ValueError:
                 if next(broken_fields(text), None):
                     raise _MayHoldOneError from None
                 return False
+            strings = self._strings[build, marks] = [(at, self.run(lane)) for at, lane in searched]
         for at, run in strings:
             string = parts[at]
             if string != run.again and (value := _decoded(string) if "\\" in string else string[1:-1]):
@@ -112,23 +120,31 @@ class _Stream:
         found = self._builds.get((between, names))
         if found is None:
             alike = (_NUMBER.sub("0", between), names)
-            found = self._builds.get(alike) or _Build(_marks(text, parts))
+            found = self._builds.get(alike) or _known.get(alike) or _Build(_marks(text, parts))
             self._builds[between, names] = self._builds[alike] = found
+            if len(text) <= _LONGEST_KEPT and len(_known) < _MOST_KEPT:
+                _known[alike] = found
         return found
 
-    def _searched(self, text: str) -> list[tuple[int, _Run]]:
-        """Return which parts of a JSON text are searched, and what they go on.
 
-        Raises:
-            ValueError: It is no JSON.
-        """
-        found = places(text, fields=False)  # first, as only in JSON does every quote have its other one
-        strings = 0
-        parts: list[int] = []
-        for token in TOKEN.finditer(text):
-            parts.append(2 * strings + 1)
-            strings += text[token.start()] == '"'
-        return [(parts[place.token], self.run(place.lane)) for place in found if place.role is not Role.OPAQUE]
+def _searched(text: str, build: _Build, marks: tuple[str, ...]) -> list[tuple[int, Lane]]:
+    """Return which parts of a JSON text are searched, and where they go on.
+
+    Raises:
+        ValueError: It is no JSON.
+    """
+    if marks in build.searched:
+        return build.searched[marks]
+    places_found = places(text, fields=False)  # first, as only in JSON does every quote have its other one
+    strings = 0
+    parts: list[int] = []
+    for token in TOKEN.finditer(text):
+        parts.append(2 * strings + 1)
+        strings += text[token.start()] == '"'
+    found = [(parts[place.token], place.lane) for place in places_found if place.role is not Role.OPAQUE]
+    if len(build.searched) < _MOST_KEPT:
+        build.searched[marks] = found
+    return found
 
 
 def _marks(text: str, parts: list[str]) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import unquote, unquote_plus
 
-from onetake.key.url import credential_names
+from onetake.key.credentials import credential_names
 from onetake.model import Headers, Request
 from onetake.scrub.finder import PLACEHOLDER
 from onetake.scrub.shapes import CREDENTIAL_HEADERS, QUERY_NAMES, SCHEME, STAND_INS, is_credential_header
@@ -57,7 +57,7 @@ def without_credentials(url: str) -> tuple[str, list[tuple[str, str]]]:
         url = user[1] + url[user.end() :]
     rest, hash_mark, fragment = url.partition("#")
     path, mark, query = rest.partition("?")
-    query_left, fragment_left = _left(query, removed), _left(fragment, removed)
+    query_left, fragment_left = _left(path, query, removed), _left(path, fragment, removed)
     if (query_left, fragment_left) == (query, fragment):
         return url, removed
     kept = path + (mark + query_left if query_left else "")
@@ -78,14 +78,12 @@ class HeaderList:
         return low not in CREDENTIAL_HEADERS and (low in self._exact or low.startswith(self._starts))
 
 
-def _left(query: str, removed: list[tuple[str, str]]) -> str:
+def _left(place: str, query: str, removed: list[tuple[str, str]]) -> str:
     pieces = query.split("&")
-    names = [unquote_plus(piece.partition("=")[0]).lower() for piece in pieces]
-    gone = credential_names(names) | QUERY_NAMES.intersection(names)
-    removed += (
-        (name, unquote(piece.partition("=")[2])) for name, piece in zip(names, pieces, strict=True) if name in gone
-    )
-    return "&".join(piece for name, piece in zip(names, pieces, strict=True) if name not in gone)
+    pairs = [(unquote_plus(name).lower(), unquote(value)) for name, _, value in (one.partition("=") for one in pieces)]
+    gone = credential_names(place, pairs) | QUERY_NAMES.intersection(name for name, _ in pairs)
+    removed += (pair for pair in pairs if pair[0] in gone)
+    return "&".join(piece for (name, _), piece in zip(pairs, pieces, strict=True) if name not in gone)
 
 
 def _header_values(name: str, value: str) -> Iterator[str]:

@@ -163,7 +163,7 @@ KINDS = ("secret", "credential", *(shape.kind for shape in (*SHAPES, PRIVATE_KEY
 """`secret` is known by name, path or pattern, `credential` by value: the request's own headers or query held it."""
 
 QUERY_NAMES = frozenset(("upload_id",))
-"""Query parameters that give access, besides those of `key.url.CREDENTIAL_QUERY`: removed from every URL whole."""
+"""Query parameters that give access, besides those of `key.credentials`: removed from every URL whole."""
 
 SECRET_NAMES = _words(
     "apikey xapikey xgoogapikey apikeystring accesstoken refreshtoken idtoken authtoken sessiontoken securitytoken "

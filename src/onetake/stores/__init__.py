@@ -99,6 +99,10 @@ class DiskStore(Store, Protocol):
         """
         ...
 
+    def replace_all(self, rows: Iterable[tuple[str, int, bytes, str]]) -> None:
+        """Write many entries, as `add_all` does, over the ones that are there."""
+        ...
+
     def delete_side(self, name: str) -> bool:
         """Remove a sidecar; False if there was none."""
         ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from itertools import islice
@@ -16,6 +16,8 @@ from onetake.stores.listing import Listing
 from onetake.stores.naming import SIDE_FOLDERS, entry_name, is_side, side_digest, slot
 
 _LEFT_BEHIND_S = 3600
+_CLAIMED_S = 10
+"""Seconds after which a file that a living process makes is claimed by it."""
 _TRIES = 100
 _WRITERS = 8
 _AT_ONCE = 64
@@ -84,12 +86,11 @@ class DirectoryStore:
 
     def add_all(self, rows: Iterable[tuple[str, int, bytes, str]]) -> None:
         """Create many entries, some side by side, as each waits for the disk; see `DiskStore.add_all`."""
-        from concurrent.futures import ThreadPoolExecutor
+        _side_by_side(self.add, rows)
 
-        rest = iter(rows)
-        with ThreadPoolExecutor(_WRITERS) as pool:
-            while some := list(islice(rest, _AT_ONCE)):
-                list(pool.map(lambda row: self.add(*row), some))
+    def replace_all(self, rows: Iterable[tuple[str, int, bytes, str]]) -> None:
+        """Write many entries, as `add_all` does, over the ones that are there."""
+        _side_by_side(self.replace, rows)
 
     def replace(self, key: str, ordinal: int, data: bytes, label: str = "") -> None:
         """Write an entry over the one that is there (or none); the old one goes when the new one is on disk."""
@@ -238,17 +239,19 @@ class DirectoryStore:
             self._sweep()
             descriptor = files.create(path)
         try:
-            files.write(descriptor, data)
-            yield path
+            with files.claimed(descriptor):
+                files.write(descriptor, data)
+                yield path
         finally:
             files.remove(path)
 
     def _sweep(self) -> None:
-        """Remove the temporary files of processes that were killed an hour ago or more."""
+        """Remove the temporary files of killed processes: those that nobody claims, or of an hour ago or more."""
         while self._listing.leftovers:
             path = self._path(self._listing.leftovers.pop())
             with suppress(OSError):  # Another process sweeps too, or it is not ours to remove: it is in nobody's way.
-                if time.time() - path.stat().st_mtime > _LEFT_BEHIND_S:
+                age = time.time() - path.stat().st_mtime
+                if age > _LEFT_BEHIND_S or (age > _CLAIMED_S and not files.is_claimed(path)):
                     path.unlink()
 
     def _has_whole_side(self, name: str) -> bool:
@@ -281,3 +284,12 @@ class DirectoryStore:
     def _error(self, what: str, name: str, error: OSError) -> StoreError:
         where = f"{self._place}/{name}" if name else self._place
         return StoreError(f"{where}: {what}: {error.strerror or error}")
+
+
+def _side_by_side(write: Callable[..., object], rows: Iterable[tuple[str, int, bytes, str]]) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    rest = iter(rows)
+    with ThreadPoolExecutor(_WRITERS) as pool:
+        while some := list(islice(rest, _AT_ONCE)):
+            list(pool.map(lambda row: write(*row), some))

@@ -90,6 +90,38 @@ def sync(file: IO[bytes]) -> None:
 
 
 @contextmanager
+def claimed(descriptor: int) -> Iterator[None]:
+    """Hold a lock on a file that is being written, so that others see that its writer lives: see `is_claimed`.
+
+    The lock outlasts the closing of the descriptor. Where there are none (Windows, some network file systems), nothing
+    is held.
+    """
+    held = None if sys.platform == "win32" else os.dup(descriptor)
+    try:
+        if held is not None:
+            _lock(held)
+        yield
+    finally:
+        if held is not None:
+            os.close(held)
+
+
+def is_claimed(path: Path) -> bool:
+    """Tell whether the writer of a file may still be at work; True also where nobody can know.
+
+    Raises:
+        OSError: It is gone, or not ours to read.
+    """
+    if sys.platform == "win32":
+        return True
+    descriptor = os.open(path, _READ)
+    try:
+        return not _lock(descriptor, waits=False)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
 def temporary(folder: Path, data: bytes) -> Iterator[Path]:
     """Write a file under a name that nobody asks for, to be placed or renamed; it is gone afterwards, whatever happens.
 
@@ -202,7 +234,7 @@ def locked(folder: Path) -> Iterator[bool]:
 
 if sys.platform == "win32":
 
-    def _lock(descriptor: int) -> bool:
+    def _lock(descriptor: int, *, waits: bool = True) -> bool:
         return False
 
     def _unlock(descriptor: int) -> None:
@@ -211,9 +243,9 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _lock(descriptor: int) -> bool:
+    def _lock(descriptor: int, *, waits: bool = True) -> bool:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            fcntl.flock(descriptor, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             return False
         return True

@@ -21,6 +21,8 @@ _SIDE = re.compile(r"_raw/([0-9a-f]{64})[.][a-z0-9]{1,16}|_schemas/[0-9a-f]{64}[
 _ORDINALS = 10**9
 
 _LONGEST_LABEL = 40
+_LONGEST_READ = 400
+"""Characters of which a label is made: what it leaves out is looked for at each of them anew."""
 _LONGEST_FOLDER = 100
 _RESERVED = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$"}) | {
     f"{port}{digit}" for port in ("com", "lpt") for digit in "0123456789"
@@ -150,7 +152,7 @@ def label(operation: str, model: str) -> str:
     Returns:
         `[a-z0-9._-]`, at most 40 characters, neither beginning nor ending in a sign; may be empty.
     """
-    words = f"{operation}-{_bare(model)}".lower()
+    words = f"{operation}-{_bare(model)}"[:_LONGEST_READ].lower()
     words = re.sub(r"[^a-z0-9._-]+", "-", _ID.sub("", words))
     words = re.sub(r"([._-])[._-]+", r"\1", words)[:_LONGEST_LABEL].strip("._-")
     return words.replace(".", "-", 1) if _is_reserved(f"{words}-") else words

@@ -92,7 +92,7 @@ TABLE: Mapping[Advice, Row] = {
     ),
     Advice.PROBE_FIRST: Row(
         "older than probe_after, or another model is served under its name by now",
-        "ask the model again before you trust it",
+        "`onetake probe` asks the model again; where that finds drift, record it again",
     ),
     Advice.REPLAY: Row("none of these", "nothing: it replays"),
 }
@@ -102,8 +102,6 @@ OCCASIONS: Mapping[str, Row] = {
     "in CI": Row(
         "every push: replays alone, mode none", "`onetake check`, then the tests; fails on the entries with errors"
     ),
-    "pre-release": Row(
-        "before a release", "ask the model some of them again (a command for that comes with a later version)"
-    ),
+    "pre-release": Row("before a release", "`onetake probe --sample 5` asks the model some of them again"),
 }
 """What is done with all entries together, whatever the advice for each."""

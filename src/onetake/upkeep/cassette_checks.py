@@ -86,7 +86,7 @@ def check_twins(held: Held, first: dict[Slot, Path]) -> Iterator[Finding]:
     if held.slot is None:
         return
     other = first.setdefault(held.slot, held.path)
-    if other != held.path:
+    if other is not held.path:
         why = f"{spelled(other.name)} has the same key and ordinal in its name, and is read in the place of this one"
         mend = f"keep one of them, and delete the other: {mends.diff(other, held.path)}"
         yield finding(Code.DUPLICATE, held.path, why, mend)

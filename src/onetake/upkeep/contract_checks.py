@@ -161,12 +161,14 @@ def _unjudged(
     holding: Holding,
 ) -> Iterator[Finding]:
     """Say that nothing judged an answer that a contract judged when it was recorded."""
+    if contracts and not judged.unjudged:
+        return
     name = repr(one_line(stored.name, 80))
     if not contracts and f"_schemas/{stored.schema}.json" not in holding.sides:
         why = f"nothing judges its answer: {name} cannot be read, and its schema does not lie beside the entry"
         mend = "declare the contract in the settings (`contracts`), or restore the schema from version control"
         yield finding(Code.UNCHECKED, held.path, why, mend, held.line_of("contract"))
-    elif contracts and judged.unjudged:
+    elif contracts:
         on = f" (on = {declared.on!r})" if declared else ""
         why = f"nothing judges its answer: contract {name} does not select it today{on}"
         yield finding(

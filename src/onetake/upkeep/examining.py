@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing, nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from onetake.cassette_files import Listed, list_folders
 from onetake.errors import StoreError, UsageError
@@ -17,10 +18,11 @@ from onetake.pins import Pins
 from onetake.stores.naming import Slot
 from onetake.upkeep import entry_checks, mends, secrets
 from onetake.upkeep.cassette_checks import Ordinals, Repeated, check_sides, check_twins
+from onetake.upkeep.chains import Chains
 from onetake.upkeep.contract_checks import ContractChecks
 from onetake.upkeep.findings import Code, Finding, finding
 from onetake.upkeep.holding import Held, Holding, digests_in, holding_of
-from onetake.upkeep.limits import SECONDS, at_most, cannot_be_checked, limiting
+from onetake.upkeep.limits import SECONDS, TookTooLongError, at_most, cannot_be_checked, limiting
 from onetake.upkeep.loose_checks import LooseCount, check_loose
 from onetake.upkeep.neighbours import Neighbours, roots_below
 from onetake.upkeep.orphans import Usage
@@ -109,6 +111,11 @@ class Examination:
         self.usage: dict[Path, Usage] = {}
         """What is known of the use of the entries that were seen, by the folder of their settings."""
 
+    @property
+    def last_probe(self) -> Mapping[str, Any]:
+        """The last probe of the project that counts for the folder; empty where none is on record."""
+        return self._projects.of(self._start.absolute()).probes.last
+
     def each(self) -> Iterator[Examined]:
         """Yield each file, and what is found of it alone."""
         self._projects.of(self._start.absolute())
@@ -116,6 +123,10 @@ class Examination:
             self._refuse_unlisted(listed)
             if holding := holding_of(listed):
                 yield from self._files(holding, self._projects.of(listed.folder.absolute()))
+
+    def of_file(self, held: Held, holding: Holding, project: Project) -> tuple[Finding, ...]:
+        """Return what is found of one file alone."""
+        return tuple(self._file(held, holding, project, frozenset(path.name for path in holding.paths)))
 
     def run(self) -> Iterator[SeenFolder]:
         """Yield each folder, and what is found of it; what is found of all together comes last."""
@@ -172,14 +183,19 @@ class Examination:
         """Examine a cassette, its files and then what is wrong with them together."""
         usage = self._usage(project)
         use, whole = usage.cassette(holding.folder), _Whole(holding)
+        chains = Chains(holding.folder, project.settings.root)
         for one in self._files(holding, project):
             seen.files.append(one.seen)
             whole.add(one.held)
             if one.entry and one.is_sound:
                 use.add(one.path, one.entry)
+                chains.add(one.path, one.entry)
                 seen.served.add(one.path, one.entry, project.settings.root)
         seen.orphans = list(use.orphans())
+        with suppress(TookTooLongError), at_most(SECONDS):
+            seen.chained = chains.chained()
         seen.findings += (*whole.check(project, self._schemas), *(orphan.finding for orphan in seen.orphans))
+        seen.findings += (one.finding for one in seen.chained)
         seen.is_untold = bool(seen.files) and not usage.runs.why and not use.is_told
 
     def _files(self, holding: Holding, project: Project) -> Iterator[Examined]:
@@ -230,7 +246,7 @@ class Examination:
         yield from entry_checks.check_verdict(held, entry)
         yield from entry_checks.check_adopted(held, entry, project.scrubber(()))
         yield from check_loose(held, entry)
-        yield from check_age(held, entry, project.settings.probe_after)
+        yield from check_age(held, entry, project)
         if by_today:
             yield from self._contracts.check(held, entry, project, holding, by_today)
 

@@ -40,6 +40,7 @@ class Code(StrEnum):
     LOOSE = "loose"
     ORPHAN = "orphan"
     PROBE_FIRST = "probe-first"
+    OLD_ANSWER = "old-answer"
     OUTDATED_KEY = "outdated-key"
     OUTDATED_SCHEMA = "outdated-schema"
     FROZEN_SCHEMA = "frozen-schema"
@@ -62,6 +63,7 @@ SEVERITY: Mapping[Code, Severity] = {
     Code.UNCHECKED: Severity.WARNING,
     Code.DIFFERING_ANSWERS: Severity.WARNING,
     Code.MISSING_ANSWER: Severity.WARNING,
+    Code.OLD_ANSWER: Severity.WARNING,
     Code.KEPT: Severity.INFO,
     Code.ADOPTED: Severity.INFO,
     Code.LOOSE: Severity.INFO,

@@ -119,6 +119,11 @@ def diff(path: Path, other: Path) -> Command:
     return Command(f"onetake diff {written(path)} {written(other)}")
 
 
+def probe(folder: Path) -> Command:
+    """Return the command that asks the oldest requests of a folder again, and compares what comes."""
+    return Command(f"onetake probe {written(folder)} --oldest")
+
+
 def vouch(path: Path) -> Command:
     """Return the command by which a person says that an entry was reviewed under today's parser."""
     return Command(f'onetake vouch {written(path)} --reason "what you looked at"')

@@ -13,28 +13,40 @@ from onetake.printable import one_line
 from onetake.upkeep import mends
 from onetake.upkeep.findings import Code, Finding, finding
 from onetake.upkeep.holding import Held
+from onetake.upkeep.projects import Project
 from onetake.validity import moment
 
 Named = tuple[Path, str, str]
 """A settings folder, a host, and a model as it was asked for there."""
 
 
-def check_age(held: Held, entry: Entry, probe_after: float | None) -> Iterator[Finding]:
+def check_age(held: Held, entry: Entry, project: Project) -> Iterator[Finding]:
     """Say that an entry is older than the setting `probe_after` allows; one without a date is of any age.
+
+    A probe moves no age. One that agreed less than `probe_after` ago has answered the doubt; one that found drift
+    confirms it.
 
     Args:
         held: The file.
         entry: What is in it.
-        probe_after: Days from the recording; None where age is no reason.
+        project: Its own.
     """
-    recorded = moment(entry.provenance.get("recorded_at")) if probe_after is not None else None
-    if recorded is None or probe_after is None:
+    after = project.settings.probe_after
+    recorded, now = moment(entry.provenance.get("recorded_at")), datetime.now(UTC)
+    if after is None or recorded is None or now - recorded <= _days(after):
         return
-    age = datetime.now(UTC) - recorded
-    if age > timedelta(days=min(probe_after, timedelta.max.days)):
-        why = f"it was recorded {age.days} days ago, and probe_after allows {probe_after:g}"
+    why = f"it was recorded {(now - recorded).days} days ago, and probe_after allows {after:g}"
+    mend: str = mends.probe(held.path.parent)
+    if (probed := project.probes.of(held.data)) and not probed.agreed:
+        why += f"; the probe of {probed.at.date()} found drift"
         mend = mends.record_again(entry, Mode.ALL, held.path)
-        yield finding(Code.PROBE_FIRST, held.path, why, mend, held.line_of("provenance"))
+    elif probed and now - probed.at <= _days(after):
+        return
+    yield finding(Code.PROBE_FIRST, held.path, why, mend, held.line_of("provenance"))
+
+
+def _days(number: float) -> timedelta:
+    return timedelta(days=min(number, timedelta.max.days))
 
 
 class Served:

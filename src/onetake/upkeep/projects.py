@@ -6,6 +6,7 @@ import contextlib
 import copy
 import sys
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
 from onetake.contract import Contract, as_contracts, names_type, stored_contract
@@ -18,6 +19,7 @@ from onetake.settings import ContractSettings, Settings, load_settings
 from onetake.settings_files import nearest_file
 from onetake.upkeep.freezing import Frozen, read_frozen
 from onetake.upkeep.limits import TookTooLongError
+from onetake.upkeep.probed import ProbeBook
 
 _SETTINGS_FILES = ("onetake.toml", "pyproject.toml")
 
@@ -40,6 +42,11 @@ class Project:
         self._watched: dict[str, str | None] = {}
         self._unparsed: dict[str, list[str]] = {}
         self._scrubbers: dict[tuple[str, ...], Scrubber] = {}
+
+    @cached_property
+    def probes(self) -> ProbeBook:
+        """What probes said of its entries, read when it is first asked for."""
+        return ProbeBook(self.settings.root)
 
     @property
     def means_one_answer(self) -> bool | None:

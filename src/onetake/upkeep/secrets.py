@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from onetake.model import Entry
 from onetake.scrub import Scrubber, Scrubbing
 from onetake.scrub.scanning import scan
+from onetake.strictjson import one_line_writer
 from onetake.upkeep import mends
 from onetake.upkeep.findings import Code, Finding, finding
 from onetake.upkeep.holding import Held
@@ -22,7 +22,7 @@ _MEND = (
 )
 
 
-_write = json.JSONEncoder(check_circular=False).encode
+_write = one_line_writer(str, ascii_only=True, item=", ", colon=": ")
 
 
 def in_file(path: Path, data: bytes) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from onetake.upkeep.chains import Chained
 from onetake.upkeep.contract_checks import StoredSchema
 from onetake.upkeep.findings import Finding
 from onetake.upkeep.orphans import Orphan
@@ -45,6 +46,7 @@ class SeenFolder:
         files: Its entries, in the order of their names.
         findings: Of the folder itself, and of several of its files together.
         orphans: Those among its entries.
+        chained: Those that hold an old answer of another one.
         served: Which models its entries were served by.
         schemas: Those beside its entries that judged any of them, by digest; without what was told of before.
         is_untold: Whether no run on record tells what was used of it.
@@ -55,6 +57,7 @@ class SeenFolder:
     files: list[Seen] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     orphans: list[Orphan] = field(default_factory=list)
+    chained: list[Chained] = field(default_factory=list)
     served: Served = field(default_factory=Served)
     schemas: dict[str, StoredSchema] = field(default_factory=dict)
     is_untold: bool = False

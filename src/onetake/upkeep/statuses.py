@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from onetake.printable import spelled
 from onetake.upkeep.advising import Advice, Facts, advise
+from onetake.upkeep.chains import Chained
 from onetake.upkeep.examining import MANY, Examination
 from onetake.upkeep.findings import Code, Finding, Severity
 from onetake.upkeep.mends import Command
@@ -61,12 +63,16 @@ class Status:
         counts: How many there are of each advice, none left out.
         knowledge: Why it cannot be told of all entries whether tests ask for them; empty where it can.
         replies: The stores that batches keep replies in: whether a batch needs one is not for tests to tell.
+        probe: The last probe, as `ProbeBook.last` has it; empty where none is on record.
+        chained: The entries that hold an old answer of one that was recorded again, conversation by conversation.
     """
 
     entries: tuple[Advised, ...]
     counts: dict[str, int]
     knowledge: str
     replies: tuple[Path, ...] = ()
+    probe: Mapping[str, Any] = field(default_factory=dict)
+    chained: tuple[Chained, ...] = ()
 
 
 def status(start: Path, *, importing: bool = False, shared_from: int = MANY) -> Status:
@@ -85,10 +91,12 @@ def status(start: Path, *, importing: bool = False, shared_from: int = MANY) -> 
     seen: dict[Path, Seen] = {}
     orphans: dict[Path, Orphan] = {}
     replies: dict[Path, bool] = {}
+    chained: list[Chained] = []
     for folder in examination.run():
         replies |= {folder.folder: has_batches(folder.folder)} if folder.is_cassette else {}
         seen |= {one.path: one for one in folder.files}
         orphans |= {one.path: one for one in folder.orphans}
+        chained += folder.chained
         for one in folder.findings:  # what is found of several files together comes behind them
             if before := seen.get(one.path):
                 seen[one.path] = replace(before, findings=(*before.findings, one))
@@ -98,7 +106,8 @@ def status(start: Path, *, importing: bool = False, shared_from: int = MANY) -> 
     found = Counter(one.advice for one in entries)
     counts = {advice.value: found[advice] for advice in Advice}
     knowledge = "" if replies and all(replies.values()) else _knowledge(examination.usage)
-    return Status(entries, counts, knowledge, tuple(folder for folder, is_batches in replies.items() if is_batches))
+    stores = tuple(folder for folder, is_batches in replies.items() if is_batches)
+    return Status(entries, counts, knowledge, stores, examination.last_probe, tuple(chained))
 
 
 def facts_of(findings: tuple[Finding, ...]) -> Facts:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from onetake.errors import UsageError
-from onetake.model import Request, Response
 from onetake.preparing import Preparing
-from onetake.vcrwords import filters, matching
-from onetake.vcrwords.requests import VcrRequest, as_vcr, from_vcr, response_as_vcr, response_from_vcr
+from onetake.vcrwords import filters, functions, matching, shapes
 
 HONOURED = frozenset(
     {
@@ -96,6 +94,12 @@ class Registry:
         return {name: value for name, value in vars(self).items() if name not in ("matchers", "serializers")}
 
 
+def unknown_in(said: Iterable[str]) -> list[str]:
+    """Say of the keys that vcrpy has not, that it has them not."""
+    unknown = set(said) - HONOURED - set(NOT_NEEDED) - set(REFUSED) - {"path", "name"}
+    return [f"{key}: vcrpy has no such key" for key in sorted(unknown)]
+
+
 def refuse_unequalled(said: Mapping[str, Any]) -> None:
     """Refuse keys that have no equal here.
 
@@ -123,6 +127,7 @@ class Configuration:
         self.own = dict(matchers)
         """The project's own matchers, by name."""
         refuse_unequalled(said)
+        shapes.check(said)
         if unknown := [name for name in self.match_on if not matching.is_known(name, matchers)]:
             raise UsageError(f"match_on: no matcher {unknown[0]!r} is registered")
         self.preparing = self._preparing()
@@ -140,8 +145,7 @@ class Configuration:
         Args:
             legacy: True where imported entries go by vcrpy's rule.
         """
-        known = HONOURED | set(NOT_NEEDED) | set(REFUSED) | {"path", "name"}
-        notes = [f"{key}: vcrpy has no such key" for key in sorted(set(self.said) - known)]
+        notes = unknown_in(self.said)
         if not legacy and self._is_looser:
             notes.append(f"match_on ({', '.join(self.match_on)}): {_MATCHED}")
         return notes
@@ -153,92 +157,54 @@ class Configuration:
         return bool(set(self.own) & names) or not has_all
 
     def _preparing(self) -> Preparing:
-        steps = list(self._filters())
-        answers = _functions(self.said.get("before_record_response"))
+        steps = list(self._steps())
+        answers = shapes.functions_of(self.said.get("before_record_response"))
         is_default = set(self.match_on) == set(matching.DEFAULT) and not set(self.own) & set(self.match_on)
         allowed = self.said.get("allowed_hosts")
         leaves_out = any(self.said.get(key) for key in _LEAVING_OUT)
         return Preparing(
-            request=_prepares(steps) if steps else None,
-            response=functions_prepare(answers) if answers else None,
-            matches=None if is_default else _matches(matching.compare_all(self.match_on, self.own)),
-            passes=_passes(steps) if leaves_out else None,
+            request=functions.prepares(steps) if steps else None,
+            response=functions.prepares_answers(answers) if answers else None,
+            matches=None if is_default else functions.matches(matching.compare_all(self.match_on, self.own)),
+            passes=functions.passes(steps) if leaves_out else None,
             connects=_allows(allowed) if allowed else None,
         )
 
-    def _filters(self) -> Iterable[filters.Filter]:
+    def _steps(self) -> Iterator[functions.Step]:
         """Yield what changes a request, in vcrpy's order."""
         said = self.said
-        if said.get("filter_headers"):
-            yield filters.headers(said["filter_headers"])
-        if said.get("filter_query_parameters"):
-            yield filters.query(said["filter_query_parameters"])
-        if said.get("filter_post_data_parameters"):
+        if names := said.get("filter_headers"):
+            yield "filter_headers", filters.headers(names)
+        if names := said.get("filter_query_parameters"):
+            yield "filter_query_parameters", filters.query(names)
+        if names := said.get("filter_post_data_parameters"):
             nested = bool(said.get("filter_nested_post_data_parameters"))
-            yield filters.post_data(said["filter_post_data_parameters"], nested=nested)
-        if said.get("ignore_hosts") or said.get("ignore_localhost"):
-            yield filters.hosts(said.get("ignore_hosts") or (), local=bool(said.get("ignore_localhost")))
-        yield from _functions(said.get("before_record_request") or said.get("before_record"))
-        if said.get("filter_sensitive_data"):
-            try:
-                yield filters.sensitive(said["filter_sensitive_data"])
-            except TypeError:
-                instead = "give the value, or name it by `patterns` in the settings' `scrub`"
-                raise UsageError(f"filter_sensitive_data by a function has no equal here: {instead}") from None
+            yield "filter_post_data_parameters", filters.post_data(names, nested=nested)
+        if hosts := said.get("ignore_hosts"):
+            yield "ignore_hosts", filters.hosts(hosts, local=False)
+        if said.get("ignore_localhost"):
+            yield "ignore_localhost", filters.hosts((), local=True)
+        key = "before_record_request" if said.get("before_record_request") else "before_record"
+        yield from ((key, function) for function in shapes.functions_of(said.get(key)))
+        yield from sensitive_steps(said.get("filter_sensitive_data"))
 
 
 _LEAVING_OUT = ("ignore_hosts", "ignore_localhost", "before_record_request", "before_record")
 
 
-def _functions(said: Any) -> list[Callable[[Any], Any]]:
+def sensitive_steps(said: Any) -> Iterator[functions.Step]:
+    """Yield what `filter_sensitive_data` does to a request, if anything.
+
+    Raises:
+        UsageError: A value in it is a function.
+    """
     if not said:
-        return []
-    return list(said) if isinstance(said, Iterable) else [said]
-
-
-def _applied(steps: Iterable[filters.Filter], request: Request) -> VcrRequest | None:
-    changed: VcrRequest | None = as_vcr(request)
-    for step in steps:
-        if changed is None:
-            break
-        changed = step(changed)
-    return changed
-
-
-def _prepares(steps: list[filters.Filter]) -> Callable[[Request], Request | None]:
-    def prepare(request: Request) -> Request | None:
-        changed = _applied(steps, request)
-        return None if changed is None else from_vcr(changed, request)
-
-    return prepare
-
-
-def _passes(steps: list[filters.Filter]) -> Callable[[str, str], bool]:
-    def passes(method: str, url: str) -> bool:
-        try:
-            return _applied(steps, Request(method, url)) is None
-        except Exception:  # noqa: BLE001 - it looks at more than there is yet; it is asked again of the whole request
-            return False
-
-    return passes
-
-
-def functions_prepare(functions: list[Callable[[Any], Any]]) -> Callable[[Response], Response | None]:
-    """Return what functions for vcrpy's responses do to one of ours, one after the other."""
-
-    def prepare(response: Response) -> Response | None:
-        changed: Any = response_as_vcr(response)
-        for function in functions:
-            if changed is None:
-                return None
-            changed = function(changed)
-        return None if changed is None else response_from_vcr(changed, response)
-
-    return prepare
-
-
-def _matches(compare: Callable[[VcrRequest, VcrRequest], bool]) -> Callable[[Request, Request], bool]:
-    return lambda asked, stored: compare(as_vcr(asked), as_vcr(stored))
+        return
+    try:
+        yield "filter_sensitive_data", filters.sensitive(said)
+    except TypeError:
+        instead = "give the value, or name it by `patterns` in the settings' `scrub`"
+        raise UsageError(f"filter_sensitive_data by a function has no equal here: {instead}") from None
 
 
 def _allows(said: Any) -> Callable[[str], bool]:

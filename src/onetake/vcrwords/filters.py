@@ -16,7 +16,7 @@ from onetake.vcrwords.requests import VcrHeaders, VcrRequest
 
 Filter = Callable[[VcrRequest], VcrRequest | None]
 
-_LOCAL = frozenset({"localhost", "0.0.0.0", "127.0.0.1", "::1"})
+LOCAL_HOSTS = frozenset({"localhost", "0.0.0.0", "127.0.0.1", "::1"})
 _BOUNDARY = re.compile(r'boundary="?([^";]+)"?', re.IGNORECASE)
 _NAME = re.compile(rb';\s*name="([^"]*)"')
 
@@ -99,7 +99,7 @@ def hosts(said: Iterable[Any], *, local: bool) -> Filter:
     """
     given = [said] if isinstance(said, str | re.Pattern) else list(said)
     patterns = [host for host in given if isinstance(host, re.Pattern)]
-    names = {host for host in given if isinstance(host, str)} | (_LOCAL if local else frozenset())
+    names = {host for host in given if isinstance(host, str)} | (LOCAL_HOSTS if local else frozenset())
 
     def apply(request: VcrRequest) -> VcrRequest | None:
         host = request.host or ""

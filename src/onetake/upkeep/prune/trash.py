@@ -110,12 +110,48 @@ class _Moving:
             return "it is gone"
         if mark_of(entry) != mark:
             return "it has changed meanwhile"
+        self.copy_bytes(path, data)
+        return ""
+
+    def copy_bytes(self, path: Path, data: bytes) -> None:
+        """Put a file into the trash too, whatever it holds, with the sidecars that it names."""
         for digest in sorted(digests_in(data) & self._sides.keys()):
-            side = self._store.get_side(self._sides[digest])
+            side = None
+            with suppress(StoreError):  # damaged: it stays where it is, as nobody can read it anyway
+                side = self._store.get_side(self._sides[digest])
             if side is not None:
                 self._trash.add_side(self._sides[digest], side)
         _place(path, data, self._place)
-        return ""
+
+
+def keep_copy(root: Path, path: Path, data: bytes, *, removing: bool) -> bool:
+    """Put a file into the trash too, readable or not, with the sidecars that it names.
+
+    Args:
+        root: The settings' folder.
+        path: The file.
+        data: What it held when it was chosen.
+        removing: True removes it where it was.
+
+    Returns:
+        False if it has changed since, or is gone: nothing was moved.
+
+    Raises:
+        OSError, StoreError: The trash cannot be written, or the file not be removed; nothing is lost.
+    """
+    folder = path.parent
+    place = aside(root, "trash", folder)
+    with _told(place):
+        moving = _Moving(DirectoryStore(folder), DirectoryStore(_made(root, place)), place)
+        with files.locked(folder):
+            if files.read(path) != data:
+                return False
+            moving.copy_bytes(path, data)
+            files.sync_folder(place)
+            if removing:
+                files.remove(path)
+        files.sync_folder(folder)
+    return True
 
 
 def put_side_away(root: Path, folder: Path, name: str) -> None:

@@ -1,0 +1,164 @@
+"""Record stored entries again on purpose, each from a fresh answer to its own request: `onetake probe --accept`.
+
+The answer goes the way of every recorded one: through the gate, scrubbed, by the one writer of entries. What the gate
+refuses is kept aside among the rejects, and the stored entry stays.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from onetake import gate, key_specs
+from onetake.aside import AsideStore, place_of
+from onetake.cassette import Cassette
+from onetake.contract import Contract
+from onetake.decide import Action
+from onetake.errors import ContractError, FormatError, StoreError
+from onetake.gate import Judgement, Kind
+from onetake.keeping import Keeper
+from onetake.key import Keyer
+from onetake.ledger import Ledger
+from onetake.model import Entry, Mode
+from onetake.printable import one_line
+from onetake.probing.asking import Asker
+from onetake.probing.findings import Compared, Unknown
+from onetake.probing.gathering import Found, find
+from onetake.probing.running import Probing, refuse_sealed
+from onetake.probing.sending import CLIENT, Answered
+from onetake.steps import Asked, Flow, Live, Policy
+from onetake.stores import open_store
+from onetake.turns import Turns
+
+_WIDTH = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What became of one entry.
+
+    Args:
+        path: Its file.
+        key: Its key.
+        ordinal: Its ordinal.
+        came: How the answer that is stored now differs from the one that was; why there is none, where nothing came.
+        why: Why the old answer stays, in one line; empty where the new one is stored.
+    """
+
+    path: Path
+    key: str
+    ordinal: int
+    came: Compared | Unknown
+    why: str = ""
+
+
+def accept(
+    paths: Sequence[Path], asker: Asker, *, importing: bool = False, environ: Mapping[str, str] = os.environ
+) -> Iterator[Accepted]:
+    """Ask for entries again, and store what comes in their places, where the gate lets it.
+
+    Args:
+        paths: The files of entries.
+        asker: What asks; another model than the stored one cannot be asked: that is another request.
+        importing: True imports the types that the settings declare contracts by: the project's own code runs.
+        environ: Where credentials are.
+
+    Returns:
+        One for each file, in their order, each as soon as it is written.
+
+    Raises:
+        UsageError: What runs here is sealed, a file is no entry, or the settings are wrong; nothing was asked.
+    """
+    refuse_sealed()
+    probing = Probing(Path.cwd(), asker, environ, importing=importing)
+    found = [find(path, probing.projects) for path in dict.fromkeys(paths)]
+    return (_accepted(one, probing, asker) for one in found)
+
+
+def _accepted(found: Found, probing: Probing, asker: Asker) -> Accepted:
+    entry, path = found.entry, found.held.path
+    request = probing.request(found)
+    if isinstance(request, Unknown):
+        return Accepted(path, entry.key, entry.ordinal, request, request.why)
+    call = _call(found, _named(probing.contracts(found), entry))
+    if why := _why_not(entry, call):
+        return Accepted(path, entry.key, entry.ordinal, Compared(), why)
+    came = asker.ask(entry, request, probing.credentials(found.project))
+    if isinstance(came, Unknown):
+        return Accepted(path, entry.key, entry.ordinal, came, came.why)
+    compared = probing.beside(found, request, [came])
+    return Accepted(path, entry.key, entry.ordinal, compared, _kept(found, call, came))
+
+
+def _why_not(entry: Entry, call: Live) -> str:
+    """Say why no new answer can be stored in the place of an entry; empty where one can."""
+    if not key_specs.is_own_recipe(entry.key_spec):
+        return "it has another key today: `onetake rekey` gives it that"
+    if entry.contract and not call.asked.contracts:
+        return f"nothing judges its answer: contract {one_line(entry.contract.name, 80)!r} cannot be read"
+    if call.asked.scrubbed != entry.request:
+        return "today's scrub rules find a secret in its request: `onetake rekey` first"
+    return ""
+
+
+def _named(contracts: Sequence[Contract], entry: Entry) -> tuple[Contract, ...]:
+    """Return contracts under the name and version of the entry's own: what lies beside entries has neither."""
+    ref = entry.contract
+    if ref is None or any(contract.name == ref.name for contract in contracts):
+        return tuple(contracts)
+    named = [copy.copy(contract) for contract in contracts]
+    for contract in named:
+        contract.name, contract.schema_version = ref.name, ref.schema_version
+    return tuple(named)
+
+
+def _call(found: Found, contracts: tuple[Contract, ...]) -> Live:
+    """Return the live call whose answer takes the place of an entry's."""
+    entry = found.entry
+    _, days = Keyer.from_spec(entry.key_spec.rules)
+    scrubber = found.project.scrubber(tuple(entry.key_spec.rules.get("headers", ())))
+    asked = Asked(entry.request, contracts, entry.key, days, entry.request, scrubber)
+    asked.keyed = asked.scrubbed
+    return Live(asked, Action.REPLACE, entry.ordinal, Flow(who=None), CLIENT, shared=False)
+
+
+def _kept(found: Found, call: Live, came: Answered) -> str:
+    """Store an answer through the gate; returns why not, empty where it is stored."""
+    entry, settings = found.entry, found.project.settings
+    keep = (entry.verdict.partition(":")[2],) if entry.verdict.startswith("kept:") else ()
+    if came.first_byte_ms is not None:
+        call.first_byte = call.started + came.first_byte_ms / 1000
+    keyer, _ = Keyer.from_spec(entry.key_spec.rules)
+    policy = Policy(
+        mode=Mode.ALL,
+        root=settings.root,
+        contracts=call.asked.contracts,
+        keep=keep,
+        keyer=keyer,
+        scrubber=call.asked.scrubber,
+        test=str(entry.provenance.get("test") or ""),
+        prefix=settings.prefix,
+    )
+    judgement = gate.judge(entry.request, came.response, call.asked.contracts, keep=keep, root=settings.root)
+    if judgement.kind is Kind.PASS:
+        return f"the provider says {judgement.reason.removeprefix('status:') or 'error'}: nothing is stored"
+    return _written(found, call, came, judgement, policy)
+
+
+def _written(found: Found, call: Live, came: Answered, judgement: Judgement, policy: Policy) -> str:
+    with closing(open_store(found.folder, place_of(found.folder.absolute(), policy.root.absolute()))) as store:
+        rejects = Cassette(AsideStore(policy.root, "rejects", found.folder))
+        keeper = Keeper(policy, Cassette(store), rejects, Ledger(), Turns().of, lambda: None)
+        if store.get(found.entry.key, found.entry.ordinal) != found.held.data:
+            return "it was changed while it was asked"
+        try:
+            keeper.keep(call, came.response, judgement, raising=True)
+        except ContractError as refusal:
+            return one_line(str(refusal), _WIDTH)
+        except (StoreError, FormatError, OSError) as error:
+            return one_line(call.asked.scrubbing.text(f"it cannot be written: {error}"), _WIDTH)
+    return ""

@@ -1,0 +1,108 @@
+"""Which stored requests hang on what is not in them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from onetake import dialects
+from onetake.key_specs import current
+from onetake.model import Entry, Request, Response
+from onetake.probing.askable import why_not, with_model
+
+OPENAI = "https://api.openai.com/v1"
+
+
+def entry(body, url=f"{OPENAI}/responses", method="POST", **fields):
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    request = Request(method, url, (("content-type", "application/json"),), content)
+    return Entry("good", request, Response(200), "0" * 64, 0, current({}), **fields)
+
+
+CHAT = {"model": "m", "messages": [{"role": "user", "content": "file_id: file-1"}]}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        CHAT,
+        {**CHAT, "previous_response_id": None, "conversation": "", "container": {"skills": []}, "session_id": {}},
+        {**CHAT, "tools": [{"function": {"parameters": {"properties": {"file_id": {"type": "string"}}}}}]},
+        {**CHAT, "tools": [{"input_schema": {"required": ["file_id"], "file_ids": ["x"]}}]},
+        {**CHAT, "messages": [{"content": [{"type": "tool_use", "input": {"file_id": "own"}}]}]},
+        {"model": "m", "input": [{"type": "reasoning", "id": "rs_1", "encrypted_content": "x"}]},
+        {"model": "m", "input": "x", "tools": [{"type": "code_interpreter", "container": {"type": "auto"}}]},
+    ],
+)
+def test_what_holds_all_that_is_asked_can_be_asked_again(body):
+    assert why_not(entry(body)) == ""
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ({"model": "m", "input": "x", "previous_response_id": "resp_1"}, "previous_response_id"),
+        ({"model": "m", "input": "x", "conversation": "conv_1"}, "conversation"),
+        ({"model": "m", "input": "x", "conversation": {"id": "conv_1"}}, "conversation"),
+        ({"model": "m", "input": [{"type": "input_file", "file_id": "file-1"}]}, "file_id"),
+        ({"model": "m", "input": [{"type": "item_reference", "id": "msg_1"}]}, "item_reference"),
+        ({"model": "m", "input": [{"type": "reasoning", "id": "rs_1", "summary": []}]}, "reasoning"),
+        ({"model": "m", "input": "x", "tools": [{"type": "file_search", "vector_store_ids": ["vs"]}]}, "vector_store"),
+        ({"contents": [{"parts": [{"fileData": {"fileUri": "https://x/files/a"}}]}]}, "fileUri"),
+        ({"contents": [], "cachedContent": "cachedContents/1"}, "cachedContent"),
+    ],
+)
+def test_what_the_provider_keeps_makes_it_unaskable(body, why):
+    assert why in why_not(entry(body))
+
+
+@pytest.mark.parametrize(
+    ("url", "method", "why"),
+    [
+        ("function:app.label", "CALL", "its program alone"),
+        (f"{OPENAI}/responses/resp_1", "GET", "fetches what the provider keeps"),
+        (f"{OPENAI}/files", "POST", "asks no model"),
+        (f"{OPENAI}/batches", "POST", "asks no model"),
+        ("https://api.openai.com/dashboard", "DELETE", "asks no model"),
+        ("https://api.mistral.ai/v1/conversations/conv_1", "POST", "a conversation"),
+    ],
+)
+def test_what_is_no_question_to_a_model_is_never_sent(url, method, why):
+    assert why in why_not(entry(CHAT, url, method))
+
+
+def test_a_scrubbed_prompt_is_not_asked_and_a_credential_that_was_taken_out_is_no_matter():
+    taken = ("request.headers.authorization", "request.url?key", "response.body$.id")
+    assert why_not(entry(CHAT, scrubbed=taken)) == ""
+    assert why_not(entry(CHAT, scrubbed=(*taken, "request.body$.messages[0].content"))) == (
+        "a secret was taken out of what it asks, at $.messages[0].content"
+    )
+    assert "its address" in why_not(entry(CHAT, f"{OPENAI}/chat/completions?tenant=%5Bsecret%201%5D"))
+
+
+def test_an_import_without_its_body_is_not_asked():
+    assert "without the body" in why_not(entry(b"", extra={"loose": True}))
+
+
+@pytest.mark.parametrize(
+    ("url", "body"),
+    [
+        (f"{OPENAI}/chat/completions", b'{"messages": [],  "model" : "m-1", "top_p": 0.50}'),
+        ("https://generativelanguage.googleapis.com/v1beta/models/m-1:generateContent?alt=sse", b'{"contents": []}'),
+        ("https://bedrock-runtime.us-east-1.amazonaws.com/model/m-1%3A0/converse", b"{}"),
+    ],
+)
+def test_another_model_is_put_in_and_all_else_stays(url, body):
+    request = Request("POST", url, (("content-type", "application/json"),), body)
+    other = with_model(request, "n-2")
+    assert dialects.find("POST", url).model_asked(other) == "n-2"
+    assert (other.url + other.body.decode()).replace("n-2", "m-1") == (url + body.decode()).replace("m-1%3A0", "m-1")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"{}", b'{"model": "m", "tools": [{"model": "m"}]}', b'{"messages": "no model"}'],
+)
+def test_where_the_model_cannot_be_told_it_is_not_changed(body):
+    assert with_model(Request("POST", f"{OPENAI}/chat/completions", (), body), "n") is None

@@ -1,0 +1,119 @@
+"""On what terms a request is asked again: the budget, the pace, the credential."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from onetake.key_specs import current
+from onetake.model import Entry, Request, Response
+from onetake.probing.asking import Asker, Terms
+from onetake.probing.credentials import Credentials
+from onetake.probing.findings import Outcome, Unknown
+from onetake.probing.sending import Answered, NoAnswerError
+
+URL = "https://api.openai.com/v1/chat/completions"
+KEYS = Credentials({}, {"OPENAI_API_KEY": "sk-test-value-1234"})
+SAID = {
+    "model": "gpt-4o",
+    "choices": [{"message": {"content": "x"}, "finish_reason": "stop"}],
+    "usage": {"prompt_tokens": 1000, "completion_tokens": 1000},
+}
+
+
+def entry(model="gpt-4o", url=URL, **more):
+    body = json.dumps({"model": model, "messages": [], **more}).encode()
+    request = Request("POST", url, (("content-type", "application/json"),), body)
+    counts = {"input_tokens": 1000, "output_tokens": 10}
+    return Entry("good", request, Response(200), "0" * 64, 0, current({}), dialect="openai-chat/1", metrics=counts)
+
+
+@pytest.fixture
+def asker():
+    """Return a function that makes an asker which sends nowhere: (the asker, what it sent, its waits)."""
+
+    def make(replies=(), **terms):
+        sent, waits, ready = [], [], iter(replies)
+        now = [0.0]
+
+        def sends(request, credential, timeout):
+            sent.append((request, credential, timeout))
+            reply = next(ready, SAID)
+            if isinstance(reply, Exception):
+                raise reply
+            return Answered(Response(200, (), json.dumps(reply).encode()), 5)
+
+        def rest(seconds):
+            waits.append(seconds)
+            now[0] += seconds
+
+        return Asker(Terms(**terms), sends, lambda: now[0], rest), sent, waits
+
+    return make
+
+
+def ask(asking, one, credentials=KEYS):
+    request = asking.request(one, credentials)
+    return request if isinstance(request, Unknown) else asking.ask(one, request, credentials)
+
+
+def test_the_credential_and_the_time_limit_go_with_the_request(asker):
+    asking, sent, _ = asker(timeout=7)
+    one = entry()
+    assert ask(asking, one).latency_ms == 5
+    assert sent == [(one.request, (("authorization", "Bearer sk-test-value-1234"),), 7)]
+
+
+def test_an_entry_that_points_elsewhere_is_refused_by_name_and_one_without_a_key_failed(asker):
+    asking, sent, _ = asker()
+    elsewhere = ask(asking, entry(url="https://evil.example/v1/chat/completions"))
+    assert (elsewhere.outcome, "https://evil.example" in elsewhere.why) == (Outcome.UNASKABLE, True)
+    missing = ask(asking, entry(), Credentials({}, {}))
+    assert (missing.outcome, "OPENAI_API_KEY" in missing.why) == (Outcome.FAILED, True)
+    assert sent == []
+
+
+def test_another_model_is_asked_where_its_name_stands(asker):
+    asking, sent, _ = asker(model="gpt-5")
+    ask(asking, entry())
+    assert [json.loads(request.body)["model"] for request, _, _ in sent] == ["gpt-5"]
+    unnamed = ask(asking, entry(model=""))
+    assert unnamed.outcome is Outcome.UNASKABLE
+
+
+def test_requests_keep_their_distance(asker):
+    asking, sent, waits = asker(rpm=30)
+    for _ in range(3):
+        ask(asking, entry())
+    assert (len(sent), waits) == (3, [2, 2])
+
+
+def test_a_broken_connection_failed_and_its_words_hold_no_credential(asker):
+    asking, _, _ = asker([NoAnswerError("Error: header Bearer sk-test-value-1234")])
+    failed = ask(asking, entry())
+    assert failed.outcome is Outcome.FAILED
+    assert "sk-test" not in failed.why
+
+
+def test_a_budget_is_kept_by_the_most_that_each_can_cost(asker):
+    pytest.importorskip("genai_prices")
+    asking, sent, _ = asker(max_cost=0.03)
+    came = [ask(asking, entry(max_tokens=1000)) for _ in range(4)]
+    # 2.50 and 10 dollars a million tokens: 0.0125 each.
+    assert [isinstance(one, Answered) for one in came] == [True, True, False, False]
+    assert (len(sent), came[2].outcome) == (2, Outcome.UNASKED)
+    assert asking.cost == pytest.approx(0.025)
+
+
+def test_what_may_have_been_billed_counts_against_the_budget(asker):
+    pytest.importorskip("genai_prices")
+    asking, sent, _ = asker([NoAnswerError("gone"), NoAnswerError("gone")], max_cost=0.03)
+    outcomes = [ask(asking, entry(max_tokens=1000)).outcome for _ in range(3)]
+    assert (outcomes, len(sent)) == ([Outcome.FAILED, Outcome.FAILED, Outcome.UNASKED], 2)
+
+
+def test_without_a_price_nothing_is_asked_under_a_budget(asker):
+    asking, sent, _ = asker(max_cost=100)
+    unasked = ask(asking, entry(model="nobody-knows", url="http://127.0.0.1:1/v1/chat/completions"))
+    assert (unasked.outcome, "price is not known" in unasked.why, sent) == (Outcome.UNASKED, True, [])

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from onetake.review import marks
+from onetake.review.changes import cassette_of, mark_of
+from onetake.stores.naming import folder_name
+from onetake.stores.sqlite import SqliteStore
+
+
+def test_what_became_of_each_entry(desk):
+    same, again, gone = (desk.put(desk.entry(asked)) for asked in ("same", "again", "gone"))
+    desk.commit()
+    desk.put(desk.entry("again", {"label": "other"}))
+    gone.unlink()
+    new = desk.put(desk.entry("new"))
+    waits, refused = desk.aside("pending", desk.entry("waits")), desk.aside("rejects", desk.reject())
+    names = {one: one.relative_to(desk.root).as_posix() for one in (again, gone, new, waits, refused)}
+    assert desk.kinds() == {
+        names[new]: "new",
+        names[again]: "re-recorded",
+        names[gone]: "gone",
+        names[waits]: "pending",
+        names[refused]: "reject",
+    }
+    assert {one.folder for one in desk.changes().found} == {same.parent}
+    assert list(desk.kinds()) == [names[one] for one in (new, again, gone, waits, refused)]
+
+
+def test_a_file_with_another_decoration_is_the_same_entry(desk):
+    path = desk.put(desk.entry())
+    desk.commit()
+    renamed = path.rename(path.with_name(f"other-{path.name.rpartition('-')[2]}"))
+    (one,) = desk.changes().found
+    assert (one.kind.value, one.path, one.before) == ("re-recorded", renamed, path)
+
+
+def test_what_git_ignores_and_other_repositories_are_left_out_and_told(desk):
+    (desk.root / ".gitignore").write_text(".onetake/\nlocal/\n", encoding="utf-8")
+    desk.put(desk.entry(), "local/cassettes/a")
+    desk.put(desk.entry(), "nested/cassettes/a")
+    desk.git("init", "-q", "nested")
+    found = desk.changes()
+    assert (found.found, found.ignored) == ([], 1)
+    assert [(one.path, one.why) for one in found.left] == [
+        (desk.root / "nested", "a repository of its own: review it there")
+    ]
+
+
+def test_a_folder_shows_its_own_alone(desk):
+    mine, other = desk.put(desk.entry(), "cassettes/a"), desk.put(desk.entry(), "cassettes/b")
+    waits = desk.aside("pending", desk.entry("waits"), "cassettes/a")
+    desk.aside("rejects", desk.reject(), "cassettes/b")
+    assert [one.path for one in desk.changes(start="cassettes/a").found] == [mine, waits]
+    assert other in [one.path for one in desk.changes().found]
+
+
+def test_what_was_accepted_stays_so_until_it_changes(desk):
+    path = desk.put(desk.entry())
+    (one,) = (found := desk.changes()).found
+    assert not one.is_accepted
+    marks.note(desk.root, mark_of(one, found.base))
+    assert desk.changes().found[0].is_accepted
+    desk.put(desk.entry(said={"label": "other"}))
+    assert not desk.changes().found[0].is_accepted
+    desk.commit()
+    path.unlink()
+    (gone,) = (found := desk.changes()).found
+    assert not gone.is_accepted
+    marks.note(desk.root, mark_of(gone, found.base))
+    assert desk.changes().found[0].is_accepted
+
+
+def test_a_test_that_shares_a_cassette_has_a_part_of_its_place(desk):
+    test = "tests/test_a.py::test_b"
+    for part in (folder_name(test), f"{folder_name(test)}~2"):
+        desk.aside("pending", desk.entry(part, provenance={"test": test}), "cassettes/shared", part)
+    desk.aside("pending", desk.entry("own"), "cassettes/test_a/test_b", "~3")
+    folders = {one.folder.relative_to(desk.root).as_posix() for one in desk.changes().found}
+    assert folders == {"cassettes/shared", "cassettes/test_a/test_b"}
+
+
+@pytest.mark.parametrize(
+    ("place", "folder"),
+    [
+        ("cassettes/a", "cassettes/a"),
+        ("cassettes/a/~2", "cassettes/a"),
+        ("cassettes/a~12345678", "cassettes/a~12345678"),
+        ("a~0123456789abcdef", None),
+        ("a~0123456789abcdef/~2", None),
+        (".", None),
+    ],
+)
+def test_where_a_place_leads(place, folder):
+    assert cassette_of(Path(place), Path("/p"), "") == (Path("/p") / folder if folder else None)
+
+
+def test_an_unchanged_file_in_git_lfs_is_no_change(desk):
+    path = desk.put(desk.entry())
+    data = path.read_bytes()
+    oid = sha256(data).hexdigest()
+    path.write_bytes(f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {len(data)}\n".encode())
+    (desk.root / ".gitattributes").write_text("*.json filter=lfs -text\n", encoding="utf-8")
+    desk.commit()
+    path.write_bytes(data)
+    assert desk.kinds() == {}
+    path.write_bytes(data + b"\n")
+    assert list(desk.kinds().values()) == ["re-recorded"]
+
+
+def test_what_lies_aside_and_is_damaged_is_a_change_too(desk):
+    path = desk.aside("rejects", desk.reject())
+    path.write_bytes(b'{"provenance": 3}')
+    linked = path.with_name("chat-0123456789abcdef.json")
+    linked.symlink_to(path)
+    found = {one.path: one for one in desk.changes().found}
+    assert (found[path].why, found[path].folder) == ("", desk.root / "cassettes" / "a")
+    assert found[linked].why == "cannot be read: is a symbolic link, and none is followed"
+    assert list(found) == [linked, path]
+
+
+def test_a_store_in_one_file_is_left_and_what_lies_aside_for_it_is_not(desk):
+    SqliteStore(desk.root / "calls.db").add(desk.entry().key, 0, b"{}")
+    waits = desk.aside("pending", desk.entry(), "calls.db")
+    desk.commit()
+    for start in ("", "calls.db"):
+        found = desk.changes(start=start)
+        assert [(one.path, one.folder) for one in found.found] == [(waits, desk.root / "calls.db")]
+        assert [one.path for one in found.left] == [desk.root / "calls.db"]
+
+
+def test_a_link_out_of_the_project_is_not_followed(desk, tmp_path_factory):
+    outside = tmp_path_factory.mktemp("outside")
+    (desk.root / ".onetake").mkdir()
+    (desk.root / ".onetake" / "rejects").symlink_to(outside, target_is_directory=True)
+    (outside / "chat-0123456789abcdef.json").write_bytes(b"{}")
+    assert desk.kinds() == {}
