@@ -15,6 +15,7 @@ from onetake.child_book import ChildBook
         ("code", "the mode that its marker or its code says"),
         ("environment", "ONETAKE_MODE"),
         ("settings", "`mode` in the settings"),
+        ("vcr_config", "record_mode in vcr_config"),
         ("", "a mode that records"),
     ],
 )

@@ -43,6 +43,19 @@ def test_no_answer_is_none(repository, words):
     assert git.line(repository, *words) == ""
 
 
+def test_what_has_to_be_known_says_why_it_is_not(repository, tmp_path, monkeypatch):
+    assert git.need(repository, "cat-file", "blob", "HEAD:a.txt") == b"a\r\n"
+    with pytest.raises(git.NoAnswerError, match=r"^fatal: path 'b\.txt' does not exist in 'HEAD'$") as told:
+        git.need(repository, "cat-file", "blob", "HEAD:b.txt")
+    assert not told.value.is_no_repository
+    with pytest.raises(git.NoAnswerError, match="exit code 1") as told:
+        git.need(repository, "rev-parse", "--verify", "--quiet", "nothing")
+    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
+    with pytest.raises(git.NoAnswerError) as told:
+        git.need(tmp_path, "rev-parse", "HEAD")
+    assert told.value.is_no_repository
+
+
 def test_outside_of_a_repository_and_without_git_there_is_no_answer(repository, tmp_path, monkeypatch):
     assert git.ask(tmp_path, "rev-parse", "HEAD") is None
     assert git.ask(tmp_path / "nowhere", "rev-parse", "HEAD") is None

@@ -11,6 +11,7 @@ from onetake import active, guard, model_hosts
 from onetake.errors import InteractionNotFound, InteractionNotFoundAsException, NetworkRefusal
 from onetake.guard_peers import Peer
 from onetake.ledger import softly
+from onetake.preparing import Preparing
 from onetake.traffic import Traffic
 
 
@@ -200,6 +201,18 @@ def test_of_a_connection_with_several_names_each_may_be_ignored(direct):
         for peer in (Peer("192.0.2.7", 80, "api.example.com"), Peer("api.example.com", 80, "other.example.com")):
             assert said(guard.sending, peer, b"GET /health HTTP/1.1\r\n") is None
             assert said(guard.sending, peer, b"GET /other HTTP/1.1\r\n") is NetworkRefusal
+
+
+def test_hosts_that_a_suite_allows_its_sockets_let_no_call_to_a_model_out_of_a_sealed_session(direct):
+    preparing = Preparing(connects=lambda host: True)
+    traffic = Traffic(sealed=True).letting(None, preparing.connects)
+    with opened(direct(mode="none", traffic=traffic, preparing=preparing)):
+        assert said(guard.connecting, "db.internal", 5432) is None
+        assert said(guard.sending, LOCAL, b"GET /orders HTTP/1.1\r\n") is None
+        assert said(guard.sending, LOCAL, b"POST /v1/chat/completions HTTP/1.1\r\n") is InteractionNotFound
+        assert said(guard.sending, Peer("192.0.2.7", 443, "api.openai.com"), b"x") is InteractionNotFound
+        with pytest.raises(InteractionNotFound, match=r"; `allowed_hosts` lets no model out$"):
+            guard.resolving("api.openai.com", 443)
 
 
 @pytest.mark.parametrize(

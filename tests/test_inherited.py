@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 import onetake
-from onetake import active, inherited, settings_start
+from onetake import active, inherited, modes, settings_start
 from onetake.starting import VARIABLE
 
 
@@ -53,11 +53,14 @@ def test_without_a_seed_in_the_environment_there_is_no_session(seed_of):
 
 def test_the_session_of_the_environment_goes_by_what_its_parents_goes_by(seed_of, monkeypatch, provider):
     contract = onetake.Contract({"type": "object"}, name="label", schema_version=3)
+    monkeypatch.setattr(modes, "_pytest", "pytest --onetake-vcr")
     monkeypatch.setenv(
         VARIABLE, seed_of("c", "once", contract=contract, repeats="same", hosts=["h:1"], keep=["length"])
     )
+    modes.set_pytest("pytest")
     policy = inherited.open_from_environment().session._engine.policy
     assert (policy.mode.value, policy.repeats.value, policy.keep) == ("once", "same", ("length",))
+    assert modes.pytest_command() == "pytest --onetake-vcr"
     assert [(one.name, one.digest, one.schema_version) for one in policy.contracts] == [("label", contract.digest, 3)]
 
 

@@ -14,9 +14,11 @@ from onetake.format import dump_entry
 from onetake.key import Keyer
 from onetake.model import Entry, Request, Response
 from onetake.preparing import Preparing
+from onetake.scrub import Scrubber
 from onetake.settings import KeyRules, Replace
 from onetake.steps import Live
 from onetake.stores.memory import MemoryStore
+from onetake.vcrwords import functions
 
 LEGACY = {"mode": "none", "match": "legacy"}
 
@@ -240,6 +242,21 @@ def test_files_are_played_one_after_the_other_by_their_positions(direct):
     assert [replaying.ask("Z").entry for _ in range(2)] == [by_path["a.yaml"], by_path["b.yaml"]]
 
 
+def test_what_was_imported_twice_under_other_key_rules_is_played_once(direct, abc):
+    rules = {"keyer": Keyer(KeyRules(ignore=("$.model",)))}
+    again = direct(**rules)
+    for letter in "ABC":
+        again.call(letter, f"to {letter} again")
+    imported(again)
+    for key, ordinal in again.store.names():
+        abc.replace(key, ordinal, again.store.get(key, ordinal))
+    for of_today, answers in (({}, ["to A", "to B", "to C"]), (rules, ["to A again", "to B again", "to C again"])):
+        replaying = direct(abc, **LEGACY, **of_today)
+        assert [replaying.call(str(number)) for number in range(3)] == answers
+        with pytest.raises(InteractionNotFound, match="3 interactions with this method and URL were imported, and all"):
+            replaying.ask("D")
+
+
 def test_what_it_replays_counts_as_used(direct, abc):
     replaying = direct(abc, **LEGACY)
     replaying.call("Z")
@@ -253,7 +270,7 @@ def test_a_suites_own_rule_is_asked_of_the_first_that_was_not_played_and_a_miss_
         recording.call(str(number), f"to {number}")
     compared = []
 
-    def matches(asked, stored):
+    def matches(asked, stored, keeps):
         compared.append((asked, stored))
         return asked.method == stored.method
 
@@ -275,7 +292,7 @@ def test_a_suites_own_rule_is_asked_of_the_first_that_was_not_played_and_a_miss_
 def test_who_asks_at_once_gets_what_the_other_did_not(direct, abc):
     first_is_at_it, second_is_done = Event(), Event()
 
-    def matches(asked, stored):
+    def matches(asked, stored, keeps):
         if b"waits" in asked.body and not first_is_at_it.is_set():
             first_is_at_it.set()
             assert second_is_done.wait(20)
@@ -324,3 +341,29 @@ def test_it_gives_the_very_interaction_that_vcrpy_gives(direct, recorded, asked)
         else:
             with pytest.raises(InteractionNotFound):
                 ours.ask(Request(method, url))
+
+
+def _same_user(asked, stored):
+    return asked.url == stored.url and asked.headers.get("X-User") == stored.headers.get("X-User")
+
+
+@pytest.mark.parametrize("headers", [[], ["x-user"]])
+def test_a_suites_matcher_gives_no_answer_by_a_header_that_was_not_kept(direct, headers):
+    def asked_by(user):
+        return replace(direct.chat("hi"), headers=(("X-User", user),), url="https://api.openai.com/v1/items?key=k1")
+
+    recording = direct(keyer=Keyer(KeyRules(headers=tuple(headers))), scrubber=Scrubber(key_headers=headers))
+    for user in "ab":
+        recording.call(asked_by(user), f"to {user}")
+    preparing = Preparing(matches=functions.matches(_same_user))
+    # What was imported before the rule came does not have the header.
+    replaying = direct(imported(recording), **LEGACY, preparing=preparing, scrubber=Scrubber(key_headers=["x-user"]))
+    if headers:
+        assert [replaying.call(asked_by(user)) for user in "ba"] == ["to b", "to a"]
+        with pytest.raises(InteractionNotFound, match="no imported interaction is found"):
+            replaying.ask(asked_by("c"))
+    else:
+        with pytest.raises(InteractionNotFound) as refused:
+            replaying.ask(asked_by("b"))
+        assert "own match_on looks at the header X-User, and entries do not keep that" in str(refused.value)
+        assert "name it in `headers` of `key` and import the cassettes anew" in str(refused.value)

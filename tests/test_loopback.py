@@ -107,3 +107,20 @@ def test_br_081_ollama_at_a_port_of_its_own_is_told_of():
     assert traffic.warning("POST", "http://localhost:32768/v1/chat") == ""
     assert Traffic(ignore=["localhost"]).warning("POST", "http://localhost:8000/v1/chat") == ""
     assert Traffic(ignore=["localhost"]).warning("POST", "http://localhost:11434/api/chat").startswith("looks like")
+
+
+@pytest.mark.parametrize(
+    ("host", "here"),
+    [
+        ("localhost", True),
+        ("127.0.0.1", True),
+        ("127.255.199.0", True),
+        ("::1", True),
+        ("127.0.0.256", False),
+        ("127.0.0.999", False),
+        ("127.\u0660.\u0660.\u0661", False),
+        ("127.0.0.1.example", False),
+    ],
+)
+def test_which_hosts_can_only_be_this_machine(host, here):
+    assert loopback.is_here(host) is here

@@ -8,10 +8,14 @@ from textwrap import dedent
 import pytest
 
 from onetake import misses, modes
+from onetake.cassette import Cassette
 from onetake.contract import Contract
 from onetake.errors import InteractionNotFound, InteractionNotFoundAsException, UnreadableEntry
+from onetake.key import Keyer
 from onetake.model import Cut, Request, Response
-from onetake.settings import MaxAge
+from onetake.scrub import Scrubber
+from onetake.settings import KeyRules, MaxAge
+from onetake.stores.memory import MemoryStore
 from onetake.testing.project import Project
 
 SECRET = "sk-proj-" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z" * 2
@@ -276,3 +280,28 @@ def test_a_web_socket_is_refused_in_every_mode_by_a_way_out_that_works(direct, m
     assert "`ignore`" in error.args[4]
     assert "mode=" not in error.args[4]
     assert SECRET not in str(error)
+
+
+def test_an_entry_that_was_imported_before_its_header_counted_is_imported_anew(direct, tmp_path):
+    (tmp_path / "a.yaml").touch()
+    asked = direct.chat("hello")
+    asked = replace(asked, headers=(*asked.headers, ("x-tenant", "T")))
+    recording = direct()
+    recording.call(asked, "Hi.")
+    (stored,) = recording.entries()
+    came = replace(stored, provenance={"imported_from": {"path": "a.yaml", "position": 0}})
+    names = ("x-tenant",)
+    rules = {"keyer": Keyer(KeyRules(headers=names)), "scrubber": Scrubber(key_headers=names), "test": "t.py::t"}
+    again = "`onetake import vcr a.yaml` once more: it was imported before `headers` in `key` named what differs"
+    told = {}
+    for name, entry, root, text in (
+        ("imported", came, tmp_path, "hello"),
+        ("recorded", stored, tmp_path, "hello"),
+        ("its file is gone", came, tmp_path / "gone", "hello"),
+        ("edited besides", came, tmp_path, "hello!"),
+    ):
+        store = MemoryStore("cassette")
+        Cassette(store).add(entry)
+        error = miss(direct(store, "none", root=root, **rules), replace(asked, body=direct.chat(text).body))
+        told[name] = error.args[-1] == again, error.recordable
+    assert told == dict.fromkeys(told, (False, True)) | {"imported": (True, False)}

@@ -142,3 +142,29 @@ def test_of_two_runs_of_a_test_that_both_pass_the_answer_that_is_stored_first_st
     (entry,) = (tmp_path / "c").glob("*.json")
     assert "answer 2 to: one" in entry.read_text()
     assert not list((tmp_path / ".onetake" / "pending").rglob("*.json"))
+
+
+def test_a_session_outside_of_tests_is_seen_from_its_first_entry_on(tmp_path, provider):
+    run = SessionRun(Options("c", "new_episodes"), Settings(tmp_path), Mode.NONE)
+    run.open()
+    try:
+        assert not placing.is_anyone_there(tmp_path)
+        for asked in ("one", "two"):
+            content = {"model": "m", "messages": [{"role": "user", "content": asked}]}
+            httpx.post(provider.url + "/v1/chat/completions", json=content)
+            assert placing.is_anyone_there(tmp_path)
+    finally:
+        run.close()
+    assert not placing.is_anyone_there(tmp_path)
+
+
+def test_a_session_that_only_replays_is_in_nobodys_way(tmp_path, provider):
+    for mode in ("once", "none"):
+        run = SessionRun(Options("c", mode), Settings(tmp_path), Mode.NONE)
+        run.open()
+        try:
+            content = {"model": "m", "messages": [{"role": "user", "content": "one"}]}
+            httpx.post(provider.url + "/v1/chat/completions", json=content)
+            assert placing.is_anyone_there(tmp_path) is (mode == "once")
+        finally:
+            run.close()

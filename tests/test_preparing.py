@@ -25,10 +25,10 @@ def test_traffic_lets_pass_what_functions_name_before_everything_else():
     letting = traffic.letting(lambda method, url: "it" * url.endswith("/free"), lambda host: host == "db.internal")
     assert letting.verdict("GET", "https://a.com/free") is Route.IGNORED
     assert letting.verdict("GET", "https://a.com/paid") is Route.INTERACTION
-    assert letting.connection("db.internal", 5432) is Route.IGNORED
+    assert letting.spares(["db.internal"], 5432)
     assert letting.verdict("GET", "https://db.internal/") is Route.INTERACTION
     assert traffic.verdict("GET", "https://a.com/free") is Route.INTERACTION
-    assert traffic.connection("db.internal", 5432) is None
+    assert not traffic.spares(["db.internal"], 5432)
 
 
 def _without_stamp(request):
@@ -81,7 +81,7 @@ def test_a_function_that_leaves_out_too_late_or_breaks_is_a_refusal_that_says_so
 
 
 def test_a_matcher_that_breaks_is_a_refusal_that_names_it(direct):
-    def matches(asked, stored):
+    def matches(asked, stored, keeps):
         raise BrokenFunctionError("match_on", KeyError("topic"))
 
     recording = direct()

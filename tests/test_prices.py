@@ -130,3 +130,9 @@ def test_whatever_the_optional_package_does_no_run_ends_for_a_price(monkeypatch,
     monkeypatch.setitem(sys.modules, "genai_prices", changed)
     spent = prices.spent([entry()])
     assert (spent["calls"], spent["cost_usd"], spent["unpriced"]) == (1, None, {"gpt-4o-mini": 1})
+
+
+def test_the_window_is_that_of_the_model_at_that_host():
+    found = [prices.window_of(entry(model=model)) for model in ("gpt-4o-mini", "no-such-model", "")]
+    assert found == [128_000, None, None]
+    assert prices.window_of(entry(url="http://127.0.0.1:4000/v1/chat/completions")) == 128_000

@@ -7,6 +7,8 @@ import json
 import pytest
 
 from onetake.errors import UsageError
+from onetake.importers.importing import files_of, import_all
+from onetake.importers.placing import Choices
 from onetake.proving import HOSTS, Comparison, _compared, _import, prove
 from onetake.proving_runs import Telling
 
@@ -60,6 +62,21 @@ def test_the_settings_above_each_cassette_count_and_its_own_servers_are_told(tmp
     one, two = (json.loads(next((entries / name / "t").glob("*.json")).read_bytes()) for name in ("one", "two"))
     assert one["key"] != two["key"]
     assert [each["provenance"]["imported_from"]["path"] for each in (one, two)] == ["t.json", "t.json"]
+
+
+def test_answers_that_only_a_word_of_keep_replays_are_told_as_long_as_the_settings_lack_it(tmp_path):
+    bad = {"status": {"code": 429, "message": "x"}, "headers": {}, "body": {"string": "{}"}}
+    found = {"version": 1, "interactions": [interaction() | {"response": bad}, interaction()]}
+    tape, settings = tmp_path / "t.json", tmp_path / "onetake.toml"
+    tape.write_text(json.dumps(found), encoding="utf-8")
+    told = []
+    for number, said in enumerate(["", 'keep = ["status:4xx"]']):
+        settings.write_text(said, encoding="utf-8")
+        told.append(_import(tmp_path, tmp_path / f"entries{number}").keep)
+    settings.write_text("", encoding="utf-8")
+    list(import_all(files_of([tape], None), Choices(keep=("status:429",))))
+    there = _import(tmp_path, tmp_path / "entries2")
+    assert (told, there.there, there.keep) == ([("status:429",), ()], 1, ("status:429",))
 
 
 def interaction():

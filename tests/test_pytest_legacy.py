@@ -196,6 +196,43 @@ def test_a_test_that_never_passed_keeps_the_number_from_being_written_however_of
         assert book(moved) == {"test_a.py::test_same": 0}
 
 
+def test_answers_of_no_entry_tell_nothing_of_what_differs(moved, provider, monkeypatch):
+    moved()
+    before = settings(moved), book(moved)
+    monkeypatch.setenv("PROVIDER", provider.url)
+    monkeypatch.setenv("ONETAKE_MODE", "off")
+    moved().assert_outcomes(passed=2)
+    monkeypatch.delenv("ONETAKE_MODE")
+    moved.write("test_a.py", SUITE.replace("mark.cassette", 'mark.cassette(ignore=["127.0.0.1"])'))
+    moved().assert_outcomes(passed=2)
+    assert provider.count == 6
+    assert (settings(moved), book(moved)) == before
+
+
+def test_a_test_that_was_renamed_counts_once(moved):
+    moved()
+    text = (moved.path / "test_a.py").read_text("utf-8")
+    moved.write("test_a.py", text.replace("test_drifted", "test_drifted_on") + "# test_drifted is its old name\n")
+    (moved.path / "cassettes/test_a/test_drifted").rename(moved.path / "cassettes/test_a/test_drifted_on")
+    assert moved().ret == pytest.ExitCode.OK
+    assert book(moved) == {"test_a.py::test_drifted_on": 2, "test_a.py::test_same": 0}
+    assert "legacy_differing = 2" in settings(moved)
+
+
+def test_where_no_number_is_written_each_test_is_held_by_its_own(moved):
+    moved.write("onetake-legacy.json", '{"onetake_legacy": 1, "tests": {"test_a.py::test_drifted": 1}}')
+    result = moved()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(
+        [
+            "2 answers go to requests that differ *, and onetake-legacy.json allows fewer: * test_a.py::test_drifted",
+            "  to mend it: ask these anew, or put the requests back; a run of all tests takes off *",
+        ]
+    )
+    assert book(moved) == {"test_a.py::test_drifted": 1, "test_a.py::test_same": 0}
+    assert "legacy_differing" not in settings(moved)
+
+
 @pytest.mark.whole
 def test_a_test_that_is_gone_counts_no_more(moved):
     moved()

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from onetake import modes
 from onetake.pytest_unused import Unused
 from onetake.pytest_unused_said import UsageReport
 
@@ -34,7 +35,8 @@ def test_it_is_said_from_where_pytest_was_started(tmp_path):
     }
 
 
-def test_mode_all_is_offered_only_where_it_retires_what_a_test_did_not_ask_for(tmp_path):
+def test_mode_all_is_offered_only_where_it_retires_what_a_test_did_not_ask_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(modes, "_pytest", "pytest --onetake-vcr")
     shared = Unused(tmp_path, tmp_path / "shared", {A: "x.json"}, 2, "test_it.py::test_one")
     own = replace(shared, folder=tmp_path / "own", owned=True)
     gone = replace(shared, folder=tmp_path / "gone", test="", abandoned=True)
@@ -43,7 +45,9 @@ def test_mode_all_is_offered_only_where_it_retires_what_a_test_did_not_ask_for(t
         "  gone/ (all 2): no test opens it any more; recorded by several tests",
         "  to mend: `onetake prune --orphans --yes` moves them to the trash",
     ]
-    assert "--record-mode=all" in UsageReport(unused=(shared, own), start=tmp_path).lines()[-1]
+    assert (
+        "`pytest --onetake-vcr --record-mode=all TEST`" in UsageReport(unused=(shared, own), start=tmp_path).lines()[-1]
+    )
     assert [one["recorded_by"] for one in UsageReport(unused=(shared, gone), start=tmp_path).as_json()["unused"]] == [
         "test_it.py::test_one",
         None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from importlib import metadata
 from pathlib import Path
 
@@ -41,7 +42,7 @@ class TestIt:
     def test_ours_goes_before(self, cassette):
         assert cassette.mode == "none"
 
-    @pytest.mark.vcr(record_mode="none", ignore_hosts=["127.0.0.1"])
+    @pytest.mark.vcr(record_mode="new_episodes", ignore_hosts=["127.0.0.1"])
     def test_ignores(self, cassette):
         ask("untouched")
         assert cassette.requests == ()
@@ -57,9 +58,9 @@ def test_it_opens_our_session_and_what_means_nothing_here_is_told_once(inner, pr
     result.assert_outcomes(passed=2, deselected=3)
     told = [line for line in result.outlines if "vcr" in line]
     assert told == [
-        "vcr: match_on (method, body): whole requests are compared; the ways to leave out what changes are `ignore`,"
-        " `ids` and `replace` in `key` (1 test)",
-        "vcr: record_mode = once goes before --record-mode=none (1 test)",
+        "vcr: match_on (method, body) leaves out scheme, host, port, path, query: whole requests are compared;"
+        " `ignore`, `ids`, `replace` and `origins` in `key` leave out what changes (1 test)",
+        "vcr: record_mode = once of the vcr marker goes before --record-mode=none (1 test)",
     ]
     assert {name.rpartition("/")[0] for name in inner.files() if not name.startswith(".onetake")} == {
         "cassettes/test_it/test_bare",
@@ -259,16 +260,35 @@ def test_a_record_mode_of_the_configuration_goes_before_the_option_and_none_of_t
 ):
     inner.write("conftest.py", "import pytest\n@pytest.fixture\ndef vcr_config(): return {'record_mode': 'once'}\n")
     test = "import pytest\n@pytest.mark.vcr\ndef test_it(cassette): assert cassette.mode == '{}'\n"
-    inner.write("test_it.py", test.format("once"))
-    result = inner("--record-mode=all")
-    result.assert_outcomes(passed=1)
-    assert "vcr: record_mode = once goes before --record-mode=all (1 test)" in result.stdout.str()
+    misses = """
+        from asking import ask
+
+        @pytest.mark.vcr(record_mode="none")
+        def test_miss(): ask("a")
+
+        @pytest.mark.vcr("tapes/a.yaml", record_mode="none")
+        def test_other_miss(): ask("b")
+    """
+    inner.write("test_it.py", test.format("once") + textwrap.dedent(misses))
+    result = inner("--onetake-vcr", "--record-mode=all")
+    result.assert_outcomes(passed=1, failed=2)
+    text = result.stdout.str()
+    assert "vcr: record_mode = once of vcr_config goes before --record-mode=all (1 test)" in text
+    result.stdout.fnmatch_lines(
+        [
+            "*to mend it: take record_mode out of the vcr marker first: it goes before --record-mode",
+            "*no entry for this test yet: pytest --onetake-vcr --record-mode=once test_it.py::test_miss",
+            "*2 requests refused in 2 tests, which say why; to record what is missing or stale:",
+            "  take record_mode out of the vcr marker first: it goes before --record-mode",
+            "  pytest --onetake-vcr --record-mode=new_episodes (*",
+        ]
+    )
     monkeypatch.setenv("ONETAKE_MODE", "none")
     inner.write("test_it.py", test.format("none"))
     inner("--record-mode=all").assert_outcomes(passed=1)
 
 
-def test_a_sealed_session_lets_nothing_out_that_is_left_out_for_what_nobody_knows_yet(inner, provider):
+def test_a_sealed_session_lets_no_call_to_a_model_out_by_the_suites_own_words(inner, provider):
     inner.write(
         "test_it.py",
         """
@@ -285,14 +305,24 @@ def test_a_sealed_session_lets_nothing_out_that_is_left_out_for_what_nobody_know
         def test_sealed(): ask("hi")
 
         @pytest.mark.vcr(before_record_request=by_host, filter_headers=["x-secret"])
+        def test_none(): ask("there")
+
+        @pytest.mark.vcr(ignore_hosts=["127.0.0.1"])
+        def test_host(): ask("there")
+
+        @pytest.mark.vcr(ignore_localhost=True)
+        @pytest.mark.cassette(ignore=["127.0.0.1"])
         def test_let_out(cassette):
             ask("there")
             assert cassette.requests == ()
         """,
     )
     result = inner()
-    result.assert_outcomes(passed=1, failed=1)
+    result.assert_outcomes(passed=1, failed=3)
     text = result.stdout.str()
     assert "no interaction is stored for this request" in text
-    assert "is not recorded: narrow the suite's before_record_request, which lets it pass" in text
+    for word in ("before_record_request", "ignore_hosts"):
+        assert f"the suite's {word} leaves out a call to a model, and a sealed session lets none out by that" in text
+        assert f"to mend it: take it out of {word}, so that it is recorded and replayed; or name its host" in text
+    assert "narrow the suite's ignore_localhost, which lets it pass" in text
     assert provider.count == 1

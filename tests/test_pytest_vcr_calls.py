@@ -102,7 +102,7 @@ def test_vcrpys_own_cassettes_are_ours_while_the_option_says_so(inner, provider)
     text = result.stdout.str()
     assert "vcr: colour: vcrpy has no such key (1 test)" in text
     assert "match_on takes a list of matchers' names; this is a str" in text
-    assert "pytest --record-mode=new_episodes test_it.py::test_a_miss_fails" in text
+    assert "pytest --onetake-vcr --record-mode=new_episodes test_it.py::test_a_miss_fails" in text
     assert "InteractionNotFound" in text
     assert "custom_patches has no equal here" in text
     assert provider.count == 4
@@ -153,3 +153,27 @@ def test_no_file_is_read_inside_an_event_loop_and_nothing_warns(tmp_path, provid
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.stdout == "[200, 200]\n" * 2, done.stderr
     assert provider.count == 2
+
+
+def test_what_leaves_a_call_out_is_named_by_its_key_behind_filters_that_look_at_more(inner, provider):
+    inner.write(
+        "test_it.py",
+        """
+        import vcr
+        from asking import ask
+
+        filters = {"filter_headers": ["x-a"], "filter_post_data_parameters": ["x"]}
+        mine = vcr.VCR(record_mode="none", before_record_request=lambda request: request, **filters)
+
+        def test_host():
+            with mine.use_cassette("a", ignore_hosts=["127.0.0.1"]): ask("hi")
+
+        def test_old_name():
+            with mine.use_cassette("b", before_record=lambda request: None): ask("hi")
+        """,
+    )
+    result = inner("--onetake-vcr")
+    result.assert_outcomes(failed=2)
+    for word in ("ignore_hosts", "before_record"):
+        assert f"the suite's {word} leaves out a call to a model, and a sealed session" in result.stdout.str()
+    assert provider.count == 0

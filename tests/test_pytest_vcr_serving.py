@@ -65,3 +65,19 @@ def test_disabled_recording_gives_no_test_a_cassette(inner, provider):
     inner.write("test_it.py", "import pytest\nfrom asking import ask\n@pytest.mark.vcr\ndef test_it(): ask('live')\n")
     inner("--disable-recording").assert_outcomes(passed=1)
     assert (provider.count, inner.files("cassettes")) == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("given", "called"),
+    [
+        (["-q", "--onetake-vcr"], "pytest --onetake-vcr"),
+        (["--onetake-vcr-entries=x", "-p", "no:recording"], "pytest -p no:recording --onetake-vcr"),
+        (["-pno:vcr", "--onetake-report=x"], "pytest -p no:vcr"),
+    ],
+)
+def test_a_command_says_again_which_plugin_serves_and_nothing_of_addopts(pytester, given, called):
+    config = pytester.parseconfig()
+    config.option.onetake_vcr = True  # as `addopts` would say it
+    assert pytest_vcr_serving.command(config) == "pytest"
+    config.workerinput = {"mainargv": ["/usr/bin/pytest", *given]}
+    assert pytest_vcr_serving.command(config) == called

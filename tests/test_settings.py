@@ -164,6 +164,14 @@ def test_without_any_the_folder_is_the_root(tmp_path, monkeypatch, start):
         ("max_age = { then = 'warn' }", "max_age lacks 'days': { days = …, then = … }"),
         ("[[key.replace]]\npattern = 'x'\nto = 'y'", "key.replace[0] knows no 'to'; it may be 'pattern' or 'with'"),
         ("[[key.replace]]\npattern = 'x'", "key.replace[0] lacks 'with': { pattern = …, with = … }"),
+        (
+            "[contracts.x]\nschema = 'x'\nlabel_paths = ['$.a', 'label']",
+            "contracts.x.label_paths[1]: JSON path 'label' must start with $",
+        ),
+        (
+            "[contracts.x]\nschema = 'x'\nlabel_paths = ['$[\"\\q\"]']",
+            "contracts.x.label_paths[0]: must be a JSON path",
+        ),
         ("[contracts.x]", "contracts.x lacks 'schema': { schema = …, schema_version = …, "),
         ("[tool.onetak]", "onetake.toml: tool knows no 'onetak'; did you mean 'onetake'?"),
         ("[tool.onetake]\n[key]", "onetake.toml: has settings in two forms, 'key' and under 'tool': use one of them"),

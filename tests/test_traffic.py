@@ -252,3 +252,49 @@ def test_a_pattern_for_every_path_counts_for_a_connection(pattern):
 
 def test_a_path_of_every_host_counts_for_no_connection():
     assert Traffic(ignore=["*/*"]).connection("example.com", 443) is None
+
+
+def _allowing(**said):
+    """Return traffic whose suite lets a host's requests, or all connections, pass by its own words."""
+    return Traffic(
+        hosts=["10.0.0.1:81"], ignore=["api.mistral.ai"], spared=["*.example.com", "127.0.0.1"], **said
+    ).letting(lambda method, url: "its_own" * (method == "POST"), lambda host: True)
+
+
+@pytest.mark.parametrize(
+    ("url", "by"),
+    [
+        ("https://api.openai.com/whatever", "its_own"),
+        ("https://a.example.com/v1/chat/completions", "ignore_hosts"),
+        ("http://127.0.0.1:8000/v1/chat/completions", "ignore_hosts"),
+        ("http://10.0.0.1:81/", "its_own"),
+        ("https://a.example.com/orders", ""),
+        ("http://127.0.0.1:8000/orders", ""),
+        ("https://api.mistral.ai/v1/chat/completions", ""),
+    ],
+)
+def test_no_call_to_a_model_leaves_a_sealed_session_by_a_suites_own_words(url, by):
+    assert (_allowing().verdict("POST", url), _allowing().withheld("POST", url)) == (Route.IGNORED, "")
+    sealed = _allowing(sealed=True)
+    assert (sealed.verdict("POST", url), sealed.withheld("POST", url)) == (
+        Route.INTERACTION if by else Route.IGNORED,
+        by,
+    )
+
+
+def test_no_connection_to_a_models_host_leaves_a_sealed_session_by_a_suites_own_words():
+    sealed = _allowing(sealed=True)
+    assert sealed.spares(["10.0.0.9", "db.internal"], 5432)
+    for names, port in ((["104.1.1.1", "api.openai.com"], 443), (["api.openai.com"], None), (["10.0.0.1"], 81)):
+        assert _allowing().spares(names, port)
+        assert not sealed.spares(names, port)
+    spared = Traffic(spared=["db.internal", "::1".join("[]")], sealed=True)
+    assert spared.spares(["db.internal"], None)
+    assert spared.spares(["::1"], 80)
+    assert not spared.spares(["other.internal"], 80)
+
+
+def test_what_only_a_connection_is_allowed_to_is_named_for_a_models_request_round_the_adapters():
+    sealed = Traffic(sealed=True).letting(None, lambda host: host == "::1")
+    assert sealed.withheld("POST", "http://[::1]:8000/v1/chat/completions") == "allowed_hosts"
+    assert sealed.withheld("POST", "http://[::1]:8000/orders") == ""

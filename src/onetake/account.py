@@ -21,6 +21,7 @@ _MODE_BY = {
     "code": "the mode that its marker or its code says",
     "environment": modes.VARIABLE,
     "settings": "`mode` in the settings",
+    **{place: f"record_mode in {place}" for place in modes.VCR_PLACES},
 }
 """What says a session's mode, by who says it."""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from onetake import modes
 from onetake.compare import Difference, differences, distance
 from onetake.decide import Found, refuses
 from onetake.dialects.fields import Field, field
@@ -42,6 +43,8 @@ class Candidate:
         test: The test that recorded it, empty where unknown.
         is_outdated: True where today's key rules give it the key of what is asked, and its own gave it another.
         is_passed: True where another one has taken its place, by the runs on record.
+        lacks_headers_of: The file that it was imported from, where that is there, and the key has taken in a header
+            since; else empty.
     """
 
     parts: Mapping[str, Any]
@@ -53,6 +56,7 @@ class Candidate:
     test: str
     is_outdated: bool = False
     is_passed: bool = False
+    lacks_headers_of: str = ""
 
 
 def nearest(
@@ -130,6 +134,7 @@ def remedy(
     sealed: bool = False,
     by_ci: bool = False,
     switch: str = "",
+    fixed_in: str = "",
 ) -> str:
     """Say what mends a refusal in the present mode.
 
@@ -142,6 +147,7 @@ def remedy(
         sealed: True where the environment says `ONETAKE_MODE=none`, which no other setting overrides.
         by_ci: True where the mode is `none` because `CI` is set.
         switch: How another mode is said for this program, as `modes.switch` returns it; empty where its code says it.
+        fixed_in: Where vcrpy's `record_mode` is said, one of `modes.VCR_PLACES`; empty where it is not.
 
     Returns:
         Printable lines, most of them to run or to write; empty where this mode refuses no such request.
@@ -150,6 +156,7 @@ def remedy(
         return ""
     first = sealed and not switch.startswith("ONETAKE_MODE")
     lines = ["unset ONETAKE_MODE first: its none wins over every other mode"] if first else []
+    lines += freed(fixed_in)
     if by_ci and not sealed and not pytest_node:
         lines.append("CI is set, so the mode is none where nobody says another")
     if empty and found is Found.ABSENT:
@@ -172,6 +179,35 @@ _ADVICE = {
     Found.EXPIRED: "or allow a greater max_age",
     Found.PENDING: "it waits for this test to pass: the run that recorded it failed",
 }
+
+
+def freed(fixed_in: str) -> list[str]:
+    """Say what has to go before a command gives a test another mode.
+
+    Args:
+        fixed_in: As for `remedy`.
+
+    Returns:
+        One line, or none.
+    """
+    return [f"take record_mode out of {fixed_in} first: it goes before --record-mode"] if fixed_in else []
+
+
+def import_anew(candidate: Candidate, differences: Sequence[Difference]) -> str:
+    """Say how an imported entry comes by a header that the key has taken in since; it asks nobody.
+
+    Args:
+        candidate: The nearest.
+        differences: How it differs.
+
+    Returns:
+        One line; empty where more than headers differ, so that it has to be recorded again anyway.
+    """
+    file = candidate.lacks_headers_of
+    if not file or not differences or not all(one.path.startswith("headers.") for one in differences):
+        return ""
+    again = f"onetake import vcr {quoted(one_line(file, 400))}"
+    return f"`{again}` once more: it was imported before `headers` in `key` named what differs"
 
 
 def stored_in(others: Sequence[str]) -> str:
@@ -204,7 +240,7 @@ def command(mode: Mode, pytest_node: str | None, switch: str = "") -> str:
         return switch.replace("{mode}", mode, 1)
     if pytest_node is None:
         return f'mode="{mode}"'
-    return f"pytest --record-mode={mode} {quoted(one_line(pytest_node, 400))}"
+    return f"{modes.pytest_command()} --record-mode={mode} {quoted(one_line(pytest_node, 400))}"
 
 
 def quoted(argument: str) -> str:

@@ -29,6 +29,17 @@ _KEPT = ("GIT_CONFIG", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYST
 _NOTHING_FETCHED = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
 """A partial clone fetches what it lacks, by a command that its configuration may name; here it lacks it."""
 
+_IN_ENGLISH = {"LC_ALL": "C", "LANGUAGE": "C"}
+
+
+class NoAnswerError(Exception):
+    """Git gave no answer; says why, in its own words where it has any, on one line."""
+
+    @property
+    def is_no_repository(self) -> bool:
+        """Whether there is no repository to ask about: git found none, or none that has files lying about."""
+        return any(words in str(self) for words in ("not a git repository (or any", "must be run in a work tree"))
+
 
 def ask(folder: Path, *words: str, given: bytes = b"", seconds: float = _SECONDS) -> bytes | None:
     """Ask git something.
@@ -43,20 +54,40 @@ def ask(folder: Path, *words: str, given: bytes = b"", seconds: float = _SECONDS
     Returns:
         What it prints; None where there is no git, no repository or no answer, or where it takes too long.
     """
+    try:
+        return need(folder, *words, given=given, seconds=seconds)
+    except NoAnswerError:
+        return None
+
+
+def need(folder: Path, *words: str, given: bytes = b"", seconds: float = _SECONDS) -> bytes:
+    """Ask git something that has to be known, as `ask` does.
+
+    Raises:
+        NoAnswerError: It gives no answer.
+    """
     import subprocess  # dear to load, and most sessions ask nothing
 
     program = _program(os.environ.get("PATH", os.defpath))
     if program is None:
-        return None
+        raise NoAnswerError("there is no git to ask")
     own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name.startswith(_KEPT)}
     command = [program, "-C", str(folder), *_QUIET, *words]
     try:
         done = subprocess.run(
-            command, input=given, env=own | _NOTHING_FETCHED, capture_output=True, timeout=seconds, check=False
+            command,
+            input=given,
+            env=own | _NOTHING_FETCHED | _IN_ENGLISH,
+            capture_output=True,
+            timeout=seconds,
+            check=False,
         )
-    except (OSError, ValueError, subprocess.SubprocessError):  # ValueError: a NUL in a name
-        return None
-    return done.stdout if done.returncode == 0 else None
+    except (OSError, ValueError, subprocess.SubprocessError) as error:  # ValueError: a NUL in a name
+        raise NoAnswerError(f"git cannot be asked: {error}") from error
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").split()
+        raise NoAnswerError(" ".join(said) or f"git says nothing, and ends with exit code {done.returncode}")
+    return done.stdout
 
 
 def line(folder: Path, *words: str) -> str:
@@ -70,7 +101,7 @@ def top(folder: Path) -> Path | None:
     return Path(os.fsdecode(said)) if said else None
 
 
-def changed(folder: Path) -> list[bytes] | None:
+def changed(folder: Path, commit: str = "") -> list[bytes] | None:
     """Return the tracked files that differ from what is staged, as paths from the top of the repository.
 
     Where git looks into a file to tell, it takes it as it lies there: the filters that the configuration names are
@@ -78,12 +109,13 @@ def changed(folder: Path) -> list[bytes] | None:
 
     Args:
         folder: Where the repository is.
+        commit: What to compare with instead, by its full name.
 
     Returns:
         None where git gives no answer.
     """
     quiet = _without_filters(folder)
-    said = None if quiet is None else ask(folder, *quiet, "diff", *_NAMES)
+    said = None if quiet is None else ask(folder, *quiet, "diff", *_NAMES, *([commit] if commit else []))
     return None if said is None else said.split(b"\0")[:-1]
 
 

@@ -208,12 +208,9 @@ def _refused(engine: Engine, attempt: _Attempt) -> Refused:
     if reads_nothing(engine.policy.mode):
         return Refused.NOT
     sealed = _is_sealed(engine)
-    route = _route(engine.policy.traffic, attempt, sealed=sealed)
-    if route in (Route.IGNORED, Route.LOCAL):
-        return Refused.NOT
-    if route is Route.INTERACTION:
+    if (route := _route(engine.policy.traffic, attempt, sealed=sealed)) is Route.INTERACTION:
         return Refused.AS_A_MISS if sealed or not active.is_inside() else Refused.NOT
-    if not sealed:
+    if not sealed or route in (Route.IGNORED, Route.LOCAL):
         return Refused.NOT
     return Refused.QUIETLY if route is Route.QUIET else Refused.TOLD
 
@@ -227,7 +224,9 @@ def _route(traffic: Traffic, attempt: _Attempt, *, sealed: bool) -> Route | None
             return verdict
     read = {traffic.verdict(*request) for request in attempt.requests}
     found = [route for name in peer.names if (route := traffic.connection(name, peer.port)) not in (None, Route.LOCAL)]
-    if Route.IGNORED in read or Route.IGNORED in found:
+    if any(traffic.withheld(*request) for request in attempt.requests):
+        return Route.INTERACTION
+    if Route.IGNORED in (*read, *found) or traffic.spares(peer.names, peer.port):
         return Route.IGNORED
     if found:
         return found[0]
@@ -263,8 +262,7 @@ def _is_to(url: re.Match[str], peer: Peer) -> bool:
 
 def place_of(url: str) -> tuple[str, int | None]:
     """Return a URL's host, in the form that patterns have, and port; an empty host where it cannot be read."""
-    found = _URL.match(url)
-    if found is None:
+    if (found := _URL.match(url)) is None:
         return "", None
     return canonical_host(found["host"]), int(found["port"] or _PORTS.get(found["scheme"].lower(), 0)) or None
 
@@ -289,11 +287,13 @@ def _refusal(how: Refused, asked: str, engines: list[Engine]) -> Refusal:
         remedy = "answer it in the test, or name the host: `quiet` refuses it without a word, `ignore` lets it out"
         return NetworkRefusal(asked, client, place, "" if how is Refused.QUIETLY else remedy)
     live = "" if any(map(_is_sealed, engines)) else ", and would be live and not recorded"
+    allows = any(engine.policy.preparing.connects for engine in engines)
+    allowed = "; `allowed_hosts` lets no model out" if allows else ""
     return InteractionNotFound(
         f"a call to a model goes round the adapters{live}",
         f"{asked}, by {client}",
         place,
         "",
         "call it through a client that has an adapter, or decorate its caller with onetake.recorded;\n"
-        "`ignore` lets the host out, live and not recorded",
+        f"`ignore` lets the host out, live and not recorded{allowed}",
     )

@@ -94,6 +94,7 @@ def _run(seed: str, *, as_own: bool = False) -> SessionRun:
     said = json.loads(seed)
     del said["forced"], said["switch"], said["process"]
     root, told, part = Path(said.pop("root")), Path(said.pop("told")), said.pop("part")
+    modes.set_pytest(said.pop("pytest"))
     test, node, owned = said.pop("test"), said.pop("node"), said.pop("owned")
     unrecorded = said.pop("unrecorded", "")
     said["contract"] = [Contract(**contract) for contract in said.pop("contracts")]

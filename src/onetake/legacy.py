@@ -7,8 +7,8 @@ Source: vcrpy 9.4, `Cassette.play_response`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from typing import Any
 
@@ -24,6 +24,7 @@ from onetake.legacy_kinds import COUNTED, Subject, subject_of
 from onetake.lookup import Looked
 from onetake.model import Entry, Repeats, Request
 from onetake.printable import counted, one_line, sides
+from onetake.scrub import request_headers
 from onetake.steps import Asked, Policy
 from onetake.validity import Validity
 
@@ -133,11 +134,19 @@ class Legacy:
                 imported.append((came, entry))
             else:
                 self._recorded.setdefault(entry.key, []).append(entry)
-        for _, entry in sorted(imported, key=lambda pair: (*pair[0], pair[1].ordinal)):
+        once: dict[ImportedFrom, Entry] = {}
+        for came, entry in sorted(
+            imported, key=lambda pair: (*pair[0], not self._is_of_today(pair[1]), pair[1].ordinal)
+        ):
+            once.setdefault(came, entry)  # it may have been imported again, under other key rules
+        for entry in once.values():
             self._imported.setdefault(self._group(entry.request), []).append(entry)
             self._by_key.setdefault(entry.key, entry)
         self._unplayed = {group: list(entries) for group, entries in self._imported.items()}
         return bool(imported)
+
+    def _is_of_today(self, entry: Entry) -> bool:
+        return {**entry.key_spec.rules, "today": ()} == {**self._policy.keyer.spec(), "today": ()}
 
     def _take(self, asked: Asked) -> Entry | None:
         for entries, entry in self._candidates(asked):
@@ -181,7 +190,7 @@ class Legacy:
         """Yield, in recorded order, those of a request's group that answer it."""
         matches = self._policy.preparing.matches
         for entry in tuple(group):
-            if matches is None or any(matches(each, entry.request) for each in _forms(asked)):
+            if matches is None or any(matches(each, entry.request, _keeps(entry)) for each in _forms(asked)):
                 yield entry
 
     def _why_none(self, asked: Asked) -> str:
@@ -231,10 +240,21 @@ class Legacy:
 
 
 def _forms(asked: Asked) -> Iterator[Request]:
-    """Yield a request as it came, then without its secrets, as stored ones are: one that matches needs no scrubbing."""
+    """Yield a request as it came, then without its secrets, as stored ones are: one that matches needs no scrubbing.
+
+    It has all its headers, or one that is not kept would be on neither side, whatever it said.
+    """
     yield asked.request
-    if asked.scrubbed != asked.request:
-        yield asked.scrubbed
+    kept = {name for name, _ in asked.scrubbed.headers}
+    rest = ((name, value) for name, value in asked.request.headers if name not in kept)
+    scrubbed = replace(asked.scrubbed, headers=(*asked.scrubbed.headers, *rest))
+    if (scrubbed.url, scrubbed.body) != (asked.request.url, asked.request.body):
+        yield scrubbed
+
+
+def _keeps(entry: Entry) -> Callable[[str], bool]:
+    """Return what tells whether a header would be in an entry if it had come."""
+    return request_headers(tuple(entry.key_spec.rules.get("headers", ()))).keeps
 
 
 def _fault(entry: Entry, key: str, ordinal: int) -> str:

@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from onetake import dialects
 
-_HERE = re.compile(r"localhost|127(?:\.\d{1,3}){3}|::1")
+_HERE = re.compile(r"localhost|127(?:\.(?:25[0-5]|2[0-4][0-9]|1?[0-9]{1,2})){3}|::1")
 _OLLAMA = frozenset({"ollama", "ollama-embeddings"})
 _OLLAMA_PORT = 11434
 _OLLAMA_HOST_PORT = re.compile(r"(?:\w+://)?[^/]*:(\d{1,5})/?.*")

@@ -15,6 +15,7 @@ from onetake.decide import Found, refuses
 from onetake.errors import InteractionNotFound, StoreError, UnreadableEntry
 from onetake.explain import Candidate
 from onetake.format.sidecar import without_remedy
+from onetake.imported import imported_from
 from onetake.key import Keyer, stored_days
 from onetake.lookup import Looked
 from onetake.model import Entry, Mode, Request, header
@@ -80,9 +81,12 @@ class Misses:
             error: Says what broke; None where the function left the request out.
         """
         why = "the suite's own before_record_request leaves this request out, and not by its method and URL alone"
+        remedy = "name its host or path in `ignore`, which lets it out"
         if error is not None:
-            why = one_line(str(error), 400)
-        remedy = "name its host or path in `ignore`, which lets it out" if error is None else "mend the function"
+            why, remedy = one_line(str(error), 400), error.remedy
+        elif by := self._policy.traffic.withheld(request.method, request.url):
+            why = f"the suite's {by} leaves out a call to a model, and a sealed session lets none out by that"
+            remedy = f"take it out of {by}, so that it is recorded and replayed; or {remedy}, sealed too"
         return InteractionNotFound(why, line_of(request, self._policy), "", "", remedy)
 
     def web_socket(self, request: Request) -> InteractionNotFound:
@@ -116,18 +120,19 @@ class Misses:
             return UnreadableEntry(looked.entry.place, one_line(without_remedy(looked.entry.why), 400), mending)
         cassette, asked = self._cassette, looked.asked
         headline, _, broken = why.partition("\n")
+        anew = ""
         if isinstance(looked.entry, Entry) and why:
             near = explain.identify(_candidate(looked.entry, cassette, played, {})) + (f"\n{broken}" if broken else "")
         else:
-            near = self._nearest(asked, played)
+            near, anew = self._nearest(asked, played)
         refusal = InteractionNotFound(
             self._reason(looked) + (f", as {headline}" if headline else ""),
             asked_line(asked),
             cassette.place + (" (empty)" if cassette.was_empty else ""),
             "\n".join(filter(None, [near, *self._others(asked.key)])),
-            "\n".join(self._remedies(looked)),
+            anew or "\n".join(self._remedies(looked)),
         )
-        refusal.recordable = not self._policy.unrecorded and not refuses(Mode.NEW_EPISODES, looked.found)
+        refusal.recordable = not (anew or self._policy.unrecorded or refuses(Mode.NEW_EPISODES, looked.found))
         return refusal
 
     def _reason(self, looked: Looked) -> str:
@@ -168,15 +173,17 @@ class Misses:
                 sealed=modes.sealed_by_environment(),
                 by_ci=self._policy.mode_by == "CI",
                 switch=modes.switch(self._policy.mode_by),
+                fixed_in=fixed_in(self._policy),
             )
         request = looked.asked.request
         if looked.found in (Found.ABSENT, Found.EXHAUSTED) and dialects.find(request.method, request.url) is None:
             yield _NO_MODEL
 
-    def _nearest(self, asked: Asked, played: set[tuple[str, int]]) -> str:
+    def _nearest(self, asked: Asked, played: set[tuple[str, int]]) -> tuple[str, str]:
+        """Return what the nearest entry is, and how it is imported anew where that is enough."""
         parts = self._policy.keyer.parts(asked.scrubbed, asked.days)
         found = explain.nearest(parts, self._candidates(asked, played))
-        return explain.describe(*found, self._policy.prefix) if found else ""
+        return (explain.describe(*found, self._policy.prefix), explain.import_anew(*found)) if found else ("", "")
 
     def _candidates(self, asked: Asked, played: set[tuple[str, int]]) -> Iterator[Candidate]:
         """Read the entries that a request may be compared with, and no more."""
@@ -189,7 +196,16 @@ class Misses:
 
     def _candidate(self, entry: Entry, asked: Asked, played: set[tuple[str, int]]) -> Candidate | None:
         found = candidate(entry, self._cassette, played, self._policy.keyer)
-        return replace(found, is_outdated=True) if found and self._is_outdated(entry, asked) else found
+        if found is None or self._is_outdated(entry, asked):
+            return found and replace(found, is_outdated=True)
+        return replace(found, lacks_headers_of=self._lacks_headers_of(entry))
+
+    def _lacks_headers_of(self, entry: Entry) -> str:
+        """Return the file that an entry was imported from, where today's key takes in more headers than then."""
+        came, kept = imported_from(entry), entry.key_spec.rules.get("headers", [])
+        counted = self._policy.keyer.spec().get("headers", [])
+        is_less = isinstance(kept, list) and any(name not in kept for name in counted)
+        return came.file if came and is_less and (self._policy.root / came.file).is_file() else ""
 
     def _is_outdated(self, entry: Entry, asked: Asked) -> bool:
         """Tell whether today's recipe and key rules give an entry the key that is asked, which its own did not."""
@@ -208,8 +224,13 @@ def left_early(entry: Entry, policy: Policy) -> InteractionNotFound:
         _line(entry.request),
         "",
         "",
-        f"record it again and read it to its end: {again}",
+        "\n".join([*explain.freed(fixed_in(policy)), f"record it again and read it to its end: {again}"]),
     )
+
+
+def fixed_in(policy: Policy) -> str:
+    """Return where vcrpy's `record_mode` says a session's mode, which no flag changes; empty where it does not."""
+    return policy.mode_by if policy.mode_by in modes.VCR_PLACES else ""
 
 
 def asked_line(asked: Asked) -> str:

@@ -15,6 +15,10 @@ VARIABLE = "ONETAKE_MODE"
 _flag: Mode | None = None
 _run: Mode | None = None
 _switch = ""
+_pytest = "pytest"
+
+VCR_PLACES = ("the vcr marker", "vcr_config", "pytest_recording_configure")
+"""Where a suite may say vcrpy's `record_mode`, which goes before the flag: words of `Policy.mode_by`, too."""
 
 
 def under_pytest() -> bool:
@@ -37,6 +41,22 @@ def set_flag(mode: Mode | None) -> Mode | None:
     global _flag
     before, _flag = _flag, mode
     return before
+
+
+def set_pytest(command: str) -> str:
+    """Set how pytest is called so that a test runs again as it does now, up to its mode; returns what was set.
+
+    Args:
+        command: `pytest`, and the options that this run was given and nobody else says.
+    """
+    global _pytest
+    before, _pytest = _pytest, command
+    return before
+
+
+def pytest_command() -> str:
+    """Return what `set_pytest` was given; `pytest` where nobody said more."""
+    return _pytest
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onetake import modes
+from onetake.decide import never_goes_live
 from onetake.errors import UsageError
 from onetake.model import Mode, Repeats
 from onetake.settings import KeyRules, MaxAge, Settings, key_rules, parse_max_age, parse_setting
@@ -37,6 +38,8 @@ class Options:
     max_age: MaxAge | Mapping[str, Any] | None = None
     refusals: str | None = None
     match: str | None = None
+    spared: Sequence[str] = ()
+    """What the suite's own `ignore_hosts` for vcrpy lets pass; no keyword of ours."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str | Path) or not str(self.name):
@@ -77,10 +80,11 @@ def policy_of(
     from onetake.steps import Policy
 
     outside = options if isinstance(options, FromOutside) else FromOutside(options.name)
+    mode = modes.resolve(options.mode, settings.mode, default)
     rules = joined(settings.key, key_rules(options.key))
     scrubber = Scrubber(settings.scrub, key_headers=rules.headers)
     return Policy(
-        mode=modes.resolve(options.mode, settings.mode, default),
+        mode=mode,
         root=settings.root,
         repeats=said("repeats", options.repeats, settings.repeats or _repeats_of(outside)),
         match=said("match", options.match, settings.match),
@@ -90,7 +94,7 @@ def policy_of(
         on_reject=said("on_reject", options.on_reject, settings.on_reject),
         keyer=Keyer(rules),
         scrubber=scrubber,
-        traffic=_traffic_of(options, settings),
+        traffic=_traffic_of(options, settings, mode),
         max_age=parse_max_age(options.max_age) or settings.max_age,
         test=scrubber.begin().text(test),
         node=scrubber.begin().text(node),
@@ -113,13 +117,15 @@ def _contracts_of(options: Options, settings: Settings) -> tuple[Contract, ...]:
     )
 
 
-def _traffic_of(options: Options, settings: Settings) -> Traffic:
+def _traffic_of(options: Options, settings: Settings, mode: Mode) -> Traffic:
     from onetake.traffic import Traffic
 
     return Traffic(
         hosts=[*settings.hosts, *parse_setting("hosts", options.hosts, "hosts")],
         ignore=[*settings.ignore, *parse_setting("ignore", options.ignore, "ignore")],
         quiet=settings.quiet,
+        spared=options.spared,
+        sealed=never_goes_live(mode),
     )
 
 

@@ -22,6 +22,9 @@ from onetake.aside import aside, hide
 _BUSY = frozenset({errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK})
 _OPEN = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOINHERIT", 0)
 
+_NO_TEST = "~0"
+"""A place that no test has."""
+
 _lock = forking.Lock()
 _held: dict[Path, _Hold] = {}
 
@@ -61,6 +64,40 @@ class Place:
                     _unlock(hold.descriptor, file)
 
 
+class Recording:
+    """That a session outside of tests records: others see it from its first entry on, until it ends.
+
+    Args:
+        root: The settings' folder.
+        folder: The cassette's folder.
+    """
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        self._root = root
+        self._folder = folder
+        self._place: Place | None = None
+        self._is_over = False
+
+    def begin(self) -> None:
+        """Show it; from whichever thread, and as often as there are entries."""
+        if self._place is not None or self._is_over:
+            return
+        place = hold(self._root, self._folder, _NO_TEST)
+        with _lock.held:
+            is_first = self._place is None and not self._is_over
+            if is_first:
+                self._place = place
+        if not is_first:
+            place.let_go()
+
+    def end(self) -> None:
+        """Show it no more."""
+        with _lock.held:
+            self._is_over = True
+        if self._place is not None:
+            self._place.let_go()
+
+
 def hold(root: Path, folder: Path, part: str) -> Place:
     """Hold the first place of a test that no other process holds.
 
@@ -86,7 +123,7 @@ def hold(root: Path, folder: Path, part: str) -> Place:
 
 
 def is_anyone_there(root: Path) -> bool:
-    """Tell whether a test that records holds a place, in whichever process.
+    """Tell whether a test, or a session, that records holds a place, in whichever process.
 
     Args:
         root: The settings' folder. Where the file system knows no locks, nobody seems to be there.

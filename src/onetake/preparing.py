@@ -14,8 +14,24 @@ T = TypeVar("T")
 class BrokenFunctionError(Exception):
     """A function of the suite's own broke; what it raised is the cause."""
 
+    remedy = "mend the function"
+    """What there is to do."""
+
     def __init__(self, key: str, error: Exception) -> None:
         super().__init__(f"the suite's own {key} broke: {type(error).__name__}: {error}")
+
+
+class UnkeptHeaderError(BrokenFunctionError):
+    """A matcher of the suite's own looked at a header that entries do not keep; its name, or empty for all of them."""
+
+    remedy = (
+        "take it out of match_on; or, unless it is a credential, name it in `headers` of `key` and import the"
+        " cassettes anew"
+    )
+
+    def __init__(self, name: str) -> None:
+        what = f"the header {name}" if name else "all headers"
+        Exception.__init__(self, f"the suite's own match_on looks at {what}, and entries do not keep that")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +45,9 @@ class Preparing:
     """Returns what is compared and kept in the place of a request; what is sent stays as it is."""
     response: Callable[[Response], Response | None] | None = None
     """Returns what is kept of a live answer, None to keep nothing; the caller gets the answer as it came."""
-    matches: Callable[[Request, Request], bool] | None = None
-    """Given a request and an imported one, tells whether that answers it; under `match = "legacy"` only."""
+    matches: Callable[[Request, Request, Callable[[str], bool]], bool] | None = None
+    """Given a request, an imported one, and what tells whether a header was kept of that if it came, tells whether it
+    answers; under `match = "legacy"` only."""
     passes: Callable[[str, str], str] | None = None
     """Given a method and a URL, names what has such a request be none of the session's business; else empty."""
     connects: Callable[[str], bool] | None = None

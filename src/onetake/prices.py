@@ -49,11 +49,27 @@ def cost_of(entry: Entry) -> float | None:
     if not model or not tokens:
         return None
     try:
-        price = _price_of(entry, model, tokens)
+        price = float(_priced(entry, model, tokens).total_price)
     except Exception:  # noqa: BLE001 - the package is optional and not ours: whatever it raises, no run ends for a price
         return None
     # Of a price that counts something else (images, seconds) the part for tokens is nothing, which is no price.
     return price if price > 0 and math.isfinite(price) else None
+
+
+def window_of(entry: Entry) -> int | None:
+    """Return how many tokens the model that is asked takes in and says at most, both together.
+
+    Args:
+        entry: Of a live answer; of its answer nothing is looked at.
+
+    Returns:
+        None where it is not known, as for `cost_of`.
+    """
+    try:
+        window = _priced(entry, _model_of(entry), {"input_tokens": 1}).model.context_window
+    except Exception:  # noqa: BLE001 - as for `cost_of`
+        return None
+    return window if isinstance(window, int) and window > 0 else None
 
 
 def depends_on(entry: Entry) -> tuple[object, ...]:
@@ -68,7 +84,7 @@ def depends_on(entry: Entry) -> tuple[object, ...]:
     return (entry.request.url, entry.dialect, _model_of(entry), tokens, json.dumps(counts), minute)
 
 
-def _price_of(entry: Entry, model: str, tokens: dict[str, int]) -> float:
+def _priced(entry: Entry, model: str, tokens: dict[str, int]) -> Any:
     """Ask genai-prices, which may raise anything: it may be absent, of another version, or not know the model."""
     from genai_prices import Usage, calc_price
     from genai_prices.data_snapshot import get_snapshot
@@ -83,8 +99,7 @@ def _price_of(entry: Entry, model: str, tokens: dict[str, int]) -> float:
         flavor = _FLAVORS.get(dialect, "default")
         known = [extractor.api_flavor for extractor in provider.extractors or ()]
         usage = provider.extract_usage(_counted(entry.response), api_flavor=flavor if flavor in known else "default")[1]
-    price = calc_price(usage, model, provider_id=provider.id, genai_request_timestamp=_when(entry))
-    return float(price.total_price)
+    return calc_price(usage, model, provider_id=provider.id, genai_request_timestamp=_when(entry))
 
 
 def spent(entries: Iterable[Entry]) -> dict[str, Any]:

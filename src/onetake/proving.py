@@ -17,14 +17,19 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from onetake.cassette import Cassette
 from onetake.errors import UsageError
+from onetake.gate import Kind, keeps
 from onetake.importers.importing import import_all
 from onetake.importers.judging import Outcome
 from onetake.importers.placing import Choices, File, target_of
 from onetake.importers.reading import files_under
+from onetake.model import Entry
 from onetake.printable import one_line
 from onetake.proving_runs import Telling, run
+from onetake.settings import load_settings
 from onetake.settings_values import EVERY_KIND
+from onetake.stores import open_store
 
 HOSTS = "hosts.json"
 """The file that names the servers of the project's own, for the run under onetake."""
@@ -69,6 +74,8 @@ class Brought:
     """How many were imported, and what became of the others, by outcome; `there`: how many entries were."""
     hosts: tuple[str, ...] = ()
     """Servers of the project's own, which count as if `hosts` in its settings named them."""
+    keep: tuple[str, ...] = ()
+    """Kinds of bad answers among the entries, which were imported and count as if `keep` in the settings named them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,21 +123,32 @@ def _import(root: Path, entries: Path) -> Brought:
     """Import all cassettes of a project into a folder, each at its place; what is imported already is copied."""
     entries.mkdir()
     files, copied, there = [], 0, 0
+    keep: set[str] = set()
     for path in files_under([root]):
         own = target_of(path, root, None)
         if own.is_dir() and any(own.glob("*.json")):
             shutil.copytree(own, entries / own.relative_to(root), dirs_exist_ok=True)
+            keep.update(_kept_in(own))
             copied, there = copied + 1, there + sum(1 for _ in own.glob("*.json"))
         else:
             files.append(File(path, target_of(path, root, entries), root, start=path))
     choices = Choices(entries, keep=EVERY_KIND, keep_bodyless=True)
     found = [one for one in import_all(files, choices) if one.interactions]
+    keep.update(kind for one in found for kind in one.keep)
     hosts = tuple(sorted({host for one in found for host in one.hosts}))
     (entries / HOSTS).write_text(json.dumps(hosts), encoding="ascii")
     outcomes = Counter(str(row.outcome) for one in found for row in one.rows if row.outcome is not Outcome.FOREIGN)
     if there:
         outcomes["there"] = there
-    return Brought(len(found) + copied, copied, outcomes, hosts)
+    return Brought(len(found) + copied, copied, outcomes, hosts, tuple(sorted(keep)))
+
+
+def _kept_in(folder: Path) -> set[str]:
+    """Name the kinds of bad answers in a cassette that its settings do not keep."""
+    held = (entry.verdict for _, _, entry in Cassette(open_store(folder)).all() if isinstance(entry, Entry))
+    kinds = (verdict.partition(":")[2] for verdict in held if verdict.startswith(f"{Kind.KEPT}:"))
+    keep = load_settings(folder).keep
+    return {kind for kind in kinds if not keeps(keep, kind)}
 
 
 def _compared(

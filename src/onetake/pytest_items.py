@@ -14,13 +14,13 @@ import pytest
 from onetake import legacy_book
 from onetake.errors import OnetakeError, UsageError
 from onetake.model import Mode
-from onetake.options import Options, without_secrets
+from onetake.options import FromOutside, Options, without_secrets
 from onetake.pytest_reports import RunningTest, is_worker
 from onetake.pytest_vcr_serving import is_marked
 from onetake.settings import Settings, load_settings
 from onetake.settings_values import nearest
 
-ARGUMENTS = tuple(field for field in Options.__dataclass_fields__ if field != "name")
+ARGUMENTS = tuple(field for field in Options.__dataclass_fields__ if field not in ("name", "spared"))
 """What the marker takes by keyword, besides the name."""
 FOLDER_END = "~fixture"
 """What the name of a fixture's folder ends in, and that of no test's."""
@@ -81,10 +81,13 @@ def options_of(item: pytest.Item) -> tuple[Options, bool]:
     Raises:
         UsageError: A marker has an argument that is none.
     """
+    from onetake import pytest_vcr
+
     said = said_by(item)
     own = said.get("name") is None
     said["name"] = own_folder(item) if own else said["name"]
-    return Options(**said), own
+    fixed = pytest_vcr.fixed_in(item)
+    return (FromOutside(**said, mode_by=fixed) if fixed else Options(**said)), own
 
 
 def said_by(node: pytest.Item | pytest.Collector) -> dict[str, Any]:

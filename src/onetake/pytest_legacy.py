@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +14,7 @@ import pytest
 from onetake import legacy_book, modes
 from onetake.errors import OnetakeError
 from onetake.printable import counted, sides
+from onetake.pytest_present import Present
 from onetake.pytest_reports import OUTCOME
 from onetake.pytest_whole import selection
 from onetake.settings import Settings, load_settings
@@ -35,6 +36,8 @@ class _Seen:
     """`passed`, `failed`, `skipped`."""
     by_url: bool = False
     """Whether any session went by vcrpy's rule."""
+    answered: int = 0
+    """Answers that came from an entry, or became one: only these tell how many differ."""
     differing: list[Mapping[str, Any]] = field(default_factory=list)
 
     @property
@@ -96,6 +99,7 @@ class LegacyWatch:
         self._outcomes = outcomes
         self._crashed = crashed
         self._seen: dict[Path, dict[str, _Seen]] = {}
+        self._present = Present(config)
         self._unbegun: set[str] = set()
         """Marked tests that failed before their session was open, of which no outcome tells."""
         self.failing: list[str] = []
@@ -135,6 +139,7 @@ class LegacyWatch:
         one = self._seen.setdefault(root, defaultdict(_Seen))[outcome["test"]]
         one.outcomes.add(outcome["outcome"])
         one.by_url = one.by_url or bool(outcome["legacy"])
+        one.answered += outcome["answered"]
         one.differing += outcome["legacy"].get("differing", ())
 
     def _is_whole(self, session: pytest.Session) -> bool:
@@ -152,23 +157,31 @@ class LegacyWatch:
             return
         if settings.match != "legacy":
             return
-        numbers = _numbers(known, tests)
-        now = {name: one for name, one in numbers.items() if not is_whole or _is_there(name, self._config)}
-        total, limit = sum(now.values()), settings.legacy_differing
-        if limit is not None and total > limit:
-            self.failing.append(_too_many(total, limit, known, now))
+        gone = self._gone(settings, known.keys() - tests.keys(), is_whole=is_whole)
+        now = {name: number for name, number in _numbers(known, tests).items() if name not in gone}
+        total, limit, unknown = sum(now.values()), settings.legacy_differing, self._never_passed(root, known, tests)
+        grown = [name for name, number in now.items() if number > known.get(name, 0 if limit is not None else number)]
+        is_too_many = bool(grown) if limit is None else total > limit
+        if is_too_many:
+            self.failing.append(_too_many(total, limit, grown))
             now = _not_grown(now, known)
-        unknown = self._never_passed(root, known, tests)
-        falls = is_whole and (limit is None or total < limit)
+        answered = any(one.answered for one in tests.values())
+        falls = is_whole and answered and not is_too_many and (limit is None or total < limit)
         if modes.in_ci():
             if falls and limit is not None and not unknown:
                 self._said.append(f"legacy_differing can fall from {limit} to {total}: a run outside CI writes it")
             return
         if falls and unknown:
-            what = f"{counted(len(unknown), 'test')} failed and never passed yet, so nobody knows what differs there"
-            self._said.append(f"{what}: legacy_differing is not written; by what is known it is {total}")
+            self._said.append(_unwritten(len(unknown), total))
+        # A part of all tests is no reason to forget one whose source only looks as if it were gone.
+        now |= {} if is_whole else {name: known[name] for name in gone}
         now = {name: number for name, number in now.items() if name not in unknown}
         self._write(root, settings, known, now, total if falls and not unknown else None)
+
+    def _gone(self, settings: Settings, names: Iterable[str], *, is_whole: bool) -> set[str]:
+        from onetake.scrub import Scrubber  # only here: it is slow to load
+
+        return self._present.gone(names, Scrubber(settings.scrub).begin().text, is_whole=is_whole)
 
     def _never_passed(self, root: Path, known: Mapping[str, int], tests: Mapping[str, _Seen]) -> set[str]:
         """Return the failing tests of a settings folder of which no run knows yet how many answers differ."""
@@ -211,6 +224,8 @@ def _numbers(known: Mapping[str, int], tests: Mapping[str, _Seen]) -> dict[str, 
     """Return how many differ of each test by now; one that failed may have stopped before it asked for all."""
     now = dict(known)
     for name, one in tests.items():
+        if not one.answered:
+            continue  # all that it asked was let pass, or live: that tells nothing
         if not one.by_url:
             if one.passed and known.get(name):
                 now[name] = 0  # it was recorded anew
@@ -229,21 +244,18 @@ def _not_grown(now: Mapping[str, int], known: Mapping[str, int]) -> dict[str, in
     return {name: min(number, known.get(name, number)) for name, number in now.items() if name in known or not number}
 
 
-def _is_there(name: str, config: pytest.Config) -> bool:
-    """Tell whether a test's source still has its name; it may be one that is always left out."""
-    file, _, inside = name.partition("::")
-    function = inside.rpartition("::")[2].partition("[")[0]
-    with suppress(OSError, ValueError):
-        return function in (config.rootpath / file).read_text("utf-8", "replace")
-    return False
-
-
-def _too_many(total: int, limit: int, known: Mapping[str, int], now: Mapping[str, int]) -> str:
-    grown = [name for name, number in now.items() if number > known.get(name, 0)]
+def _too_many(total: int, limit: int | None, grown: Sequence[str]) -> str:
     names = ", ".join(grown[:_GROWN]) + (f" and {len(grown) - _GROWN} more" if len(grown) > _GROWN else "")
-    allowed = f"legacy_differing allows {limit}: their number may only fall"
+    allowed = f"legacy_differing allows {limit}" if limit is not None else f"{legacy_book.NAME} allows fewer"
     go = f"{counted(total, 'answer')} {'goes' if total == 1 else 'go'}"
-    return f"{go} to requests that differ from the recorded ones, and {allowed}; more in {names}"
+    mend = "ask these anew, or put the requests back; a run of all tests takes off what tests had that are gone"
+    what = f"{go} to requests that differ from the recorded ones, and {allowed}: their number may only fall"
+    return f"{what}{f'; more in {names}' if names else ''}\n  to mend it: {mend}"
+
+
+def _unwritten(unknown: int, total: int) -> str:
+    what = f"{counted(unknown, 'test')} failed and never passed yet, so nobody knows what differs there"
+    return f"{what}: legacy_differing is not written; by what is known it is {total}"
 
 
 def _total(seen: Mapping[str, _Seen]) -> str:

@@ -74,7 +74,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # A word that is not ours is one of the other plugin's own modes, which say nothing of our cassettes.
     # Put back at the end: pytest may run again in this process, or run inside a test of another run of it.
     before = modes.set_flag(parse_mode(word) if word in MODE_WORDS else None)
-    config.add_cleanup(lambda: _put_back(before))
+    called = modes.set_pytest(pytest_vcr_serving.command(config))
+    config.add_cleanup(lambda: _put_back(before, called))
     pytest_scopes.watch(config)
     pytest_usage.watch(config)  # after the one above, so that at the end it is whole
     results = pytest_summary.results_of(config)
@@ -118,6 +119,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Watch what reaches a model without a cassette, where any test has one: for other projects nothing is patched."""
+    pytest_vcr_notes.watch_vcrpy(session.config, session.items)
     word = _unmarked(session.config)
     if word == "warn" or (word is None and any(map(is_ours, session.items))):
         _watch_strays(session.config)
@@ -187,8 +189,9 @@ def pytest_runtest_makereport(
     return report
 
 
-def _put_back(flag: Mode | None) -> None:
+def _put_back(flag: Mode | None, command: str) -> None:
     modes.set_flag(flag)
+    modes.set_pytest(command)
 
 
 def _unmarked(config: pytest.Config) -> object:

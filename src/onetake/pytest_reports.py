@@ -155,6 +155,7 @@ def outcome_of(run: SessionRun, name: str, result: str, *, passed: bool) -> dict
         "worker": worker(),
         "test": name,
         "mode": str(session.mode),
+        "mode_by": run.mode_by,
         "cassette": run.place,
         "outcome": result,
         "recorded": written - replaced if passed else 0,
@@ -170,6 +171,7 @@ def outcome_of(run: SessionRun, name: str, result: str, *, passed: bool) -> dict
         "live": prices.spent([*session.recorded, *(entry for entry, _ in refused)]),
         "usage": run.account.used.as_plain(),
         "legacy": run.account.legacy,
+        "answered": len(run.account.tally.replayed) + len(run.account.tally.recorded),
     }
 
 

@@ -152,6 +152,7 @@ class Results:
 
     def _details(self, config: pytest.Config) -> Iterator[str]:
         """Yield what a person should know and no failing test tells, each thing once, what matters most first."""
+        yield from pytest_vcr_notes.first(config)
         yield from (f"{one['test']}: after its end: {one['text']}" for one in self.late)
         if self.crashed:
             yield f"{counted(self.crashed, 'worker')} crashed: what their last tests did is not counted here"
@@ -176,10 +177,14 @@ class Results:
         number, refused = sum(missing.values()), self.counts(config)["refused"]
         of_them = "requests refused" if number == refused else f"of the {refused} refused requests miss an answer"
         first = "unset ONETAKE_MODE, then " if modes.sealed_by_environment() else ""
-        pytest_again = f"{first}pytest {'--lf ' if config.pluginmanager.has_plugin('cacheprovider') else ''}"
+        pytest_again = (
+            f"{first}{modes.pytest_command()} {'--lf ' if config.pluginmanager.has_plugin('cacheprovider') else ''}"
+        )
+        fixed = {outcome["mode_by"] for outcome in found} & {*modes.VCR_PLACES}
         yield "\n".join(
             [
                 f"{number} {of_them} in {_who(found)}, which say why; to record what is missing or stale:",
+                *(f"  take record_mode out of {place} first: it goes before --record-mode" for place in sorted(fixed)),
                 *(f"  {pytest_again}--record-mode={mode} ({effect})" for mode, effect in _MENDING.items()),
             ]
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from onetake import modes
 from onetake.printable import one_line
 from onetake.pytest_unused import Unused
 from onetake.stores import FILE
@@ -82,7 +83,8 @@ class UsageReport:
         if any(one.folder.suffix.lower() == FILE and one.folder.is_file() for one in self.unused):
             mend += ", those of a store in one file after `onetake store unpack`"
         if any(one.owned for one in self.unused):
-            mend += "; or `pytest --record-mode=all TEST` asks anew and keeps, in a test's own cassette, what it uses"
+            again = f"`{modes.pytest_command()} --record-mode=all TEST`"
+            mend += f"; or {again} asks anew and keeps, in a test's own cassette, what it uses"
         return [*lines, f"  to mend: {mend}"]
 
     def _line(self, one: Unused) -> str:

@@ -34,6 +34,8 @@ class _Given:
     """What the fixtures and the hook of a test say."""
 
     said: Mapping[str, Any]
+    is_in_config: bool
+    """Whether `vcr_config` says a mode, and not only the hook."""
     matchers: Mapping[str, Any]
     folder: Path | None
     name: str
@@ -59,7 +61,9 @@ def read_fixtures(request: pytest.FixtureRequest) -> None:
         said["allowed_hosts"] = allowed
     folder = request.getfixturevalue("vcr_cassette_dir")
     name = str(request.getfixturevalue("default_cassette_name") or cassette_name(item))
-    item.stash[_given] = _Given(said, registry.matchers, Path(folder) if folder else None, name)
+    item.stash[_given] = _Given(
+        said, "record_mode" in config, registry.matchers, Path(folder) if folder else None, name
+    )
 
 
 def configuration_of(item: pytest.Item) -> Configuration:
@@ -88,7 +92,7 @@ def preparing_of(item: pytest.Item) -> Preparing | None:
 @contextmanager
 def mode_of(item: pytest.Item) -> Iterator[None]:
     """Have a `record_mode` of the configuration go before the option in the block, as in pytest-recording."""
-    if not is_marked(item) or "record_mode" not in _said_in_vcrpys_words(item):
+    if not fixed_in(item):
         yield
         return
     before = modes.set_flag(None)
@@ -96,6 +100,18 @@ def mode_of(item: pytest.Item) -> Iterator[None]:
         yield
     finally:
         modes.set_flag(before)
+
+
+def fixed_in(item: pytest.Item) -> str:
+    """Return where a marked test's `record_mode` is said, one of `modes.VCR_PLACES`; empty where it is not."""
+    if not is_marked(item):
+        return ""
+    if any("record_mode" in marker.kwargs for marker in item.iter_markers("vcr")):
+        return modes.VCR_PLACES[0]
+    given = item.stash.get(_given, None)
+    if given is None or "record_mode" not in given.said:
+        return ""
+    return modes.VCR_PLACES[1 if given.is_in_config else 2]
 
 
 def said_by(node: pytest.Item | pytest.Collector) -> dict[str, Any]:
@@ -144,7 +160,8 @@ def notes(item: pytest.Item, *, legacy: bool) -> list[str]:
     found = item.stash[_configured].notes(legacy=legacy)
     said, option = _said_in_vcrpys_words(item).get("record_mode"), item.config.getoption("--record-mode", None)
     if said and option and getattr(said, "value", said) != option:
-        found.append(f"record_mode = {getattr(said, 'value', said)} goes before --record-mode={option}")
+        where = f"record_mode = {getattr(said, 'value', said)} of {fixed_in(item)}"
+        found.append(f"{where} goes before --record-mode={option}")
     return found
 
 
@@ -196,6 +213,6 @@ def _in_our_words(word: str, value: Any) -> tuple[str, Any] | None:
             return "repeats", "same" if value else "sequence"
         case "ignore_hosts":
             hosts = [value] if isinstance(value, str) else list(value or ())
-            return "ignore", [f"[{host}]" if ":" in host else host for host in hosts if isinstance(host, str)]
+            return "spared", [f"[{host}]" if ":" in host else host for host in hosts if isinstance(host, str)]
         case _:
             return None

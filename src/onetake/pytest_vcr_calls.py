@@ -25,12 +25,14 @@ from onetake.settings import load_settings
 from onetake.stores.naming import folder_name
 from onetake.vcrwords import functions, matching, shapes
 from onetake.vcrwords.cassettes import VcrCassette
-from onetake.vcrwords.configuration import refuse_unequalled, sensitive_steps, unknown_in
+from onetake.vcrwords.configuration import refuse_unequalled, request_steps, sensitive_steps, unknown_in
 from onetake.vcrwords.naming import without_ending
 
 _OPENED = "_onetake_opened"
+_SAID = "_onetake_said"
+"""Where what vcrpy opens a cassette with has what the suite said, by its keys."""
 _COMPOSED = "before_record_request, or a filter"
-"""What vcrpy has made one function of; which of them breaks or leaves out, nobody can tell."""
+"""What vcrpy has made one function of, for a cassette that no `VCR` configures: nobody can tell which of them it is."""
 
 
 def take_over(config: pytest.Config) -> None:
@@ -47,7 +49,7 @@ def take_over(config: pytest.Config) -> None:
     def merged(self: Any, **said: Any) -> Any:
         shapes.check({**vars(self), **said})
         pytest_vcr_notes.add(config, unknown_in(said))
-        return before[2](self, **said)
+        return {**before[2](self, **said), _SAID: _raw(vars(self), said)}
 
     def enter(self: Any) -> VcrCassette:
         if _OPENED in vars(self):
@@ -110,16 +112,29 @@ def _node(config: pytest.Config) -> str:
     return node_in(config, config.rootpath / test.partition("::")[0], test) if test else ""
 
 
+def _raw(configured: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a suite said by its keys; of two names of one key the nearer counts."""
+    is_old = "before_record" in said and "before_record_request" not in said
+    return {**configured, **said, **({"before_record_request": None} if is_old else {})}
+
+
 def _preparing(said: Mapping[str, Any]) -> tuple[Preparing, matching.Compare]:
+    composed = [(_COMPOSED, said["before_record_request"]), *sensitive_steps(said.get("filter_sensitive_data"))]
+    steps = list(request_steps(said[_SAID])) if _SAID in said else composed
     matchers = list(said["match_on"])
-    compare = matching.compare_with(matchers)
-    names = {each.__name__ for each in matchers if each.__module__ == "vcr.matchers"}
+    names = {each.__name__ for each in matchers if _is_built_in(each)}
+    compare = matching.compare_with(
+        [matching.built_in(each.__name__) if _is_built_in(each) else each for each in matchers]
+    )
     is_default = len(names) == len(matchers) and names == set(matching.DEFAULT)
-    steps = [(_COMPOSED, said["before_record_request"]), *sensitive_steps(said.get("filter_sensitive_data"))]
     preparing = Preparing(
-        request=functions.prepares(steps),
+        request=functions.prepares(steps) if steps else None,
         response=functions.prepares_answers([said["before_record_response"]]),
         matches=None if is_default else functions.matches(compare),
         passes=functions.passes(steps),
     )
     return preparing, compare
+
+
+def _is_built_in(matcher: Any) -> bool:
+    return bool(matcher.__module__ == "vcr.matchers" and matching.is_known(matcher.__name__, {}))

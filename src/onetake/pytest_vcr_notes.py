@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+import importlib.util
+import sys
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from onetake.printable import counted
-from onetake.pytest_vcr_serving import MARKER, acts, is_marked, others_in
+from onetake.pytest_vcr_serving import MARKER, acts, asked, is_marked, others_in
 
 _REPORTED = "onetake_vcr"
 """The attribute of a report that names what of the test's configuration does not act here."""
+
+_PLAYED = (
+    "replayed by vcrpy, from its own files, although these are imported: `pytest --onetake-vcr` has onetake replay"
+    " them; put that option into addopts"
+)
 
 _found = pytest.StashKey["_Notes"]()
 
@@ -55,13 +66,59 @@ def add(config: pytest.Config, notes: Iterable[str]) -> None:
     config.stash[_found].opened.extend(notes)
 
 
+def watch_vcrpy(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
+    """Have the summary name the tests whose cassettes vcrpy plays although they are imported; once all is collected.
+
+    Args:
+        config: Of the run.
+        items: Its tests.
+    """
+    will_load = "recording" in others_in(config) and any(item.get_closest_marker("vcr") for item in items)
+    is_there = "vcr.cassette" in sys.modules or (will_load and importlib.util.find_spec("vcr") is not None)
+    if asked(config) or not is_there:
+        return
+    from onetake import hooking
+
+    decorator = import_module("vcr.cassette").CassetteContextDecorator
+    before = decorator.__enter__
+
+    @functools.wraps(before)
+    def enter(self: Any) -> Any:
+        __tracebackhide__ = True
+        opened = before(self)
+        if _is_imported(Path(opened._path)):
+            add(config, [_PLAYED])
+        return opened
+
+    def put_back() -> None:
+        decorator.__enter__ = before
+
+    hooking.put(decorator, "__enter__", enter)  # as in `pytest_vcr_calls`
+    config.add_cleanup(put_back)
+
+
+def _is_imported(file: Path) -> bool:
+    """Tell whether entries of an import lie beside a file of vcrpy's."""
+    from onetake.stores.naming import folder_name, parse_name
+    from onetake.vcrwords.naming import without_ending
+
+    folder = file.parent / folder_name(without_ending(file.name))
+    return folder.is_dir() and any(parse_name(one.name) for one in folder.iterdir())
+
+
+def first(config: pytest.Config) -> list[str]:
+    """Return what the summary says before all else: that the entries are not what was replayed."""
+    number = sum(_PLAYED in notes for notes in config.stash[_found].tests.values())
+    return [f"{counted(number, 'test')} {_PLAYED}"] if number else []
+
+
 def lines(config: pytest.Config) -> list[str]:
     """Return what the summary says of configuration that does not act here, each thing once."""
     tests: dict[str, int] = {}
     for notes in config.stash[_found].tests.values():
         for one in notes:
             tests[one] = tests.get(one, 0) + 1
-    return [f"vcr: {one} ({counted(number, 'test')})" for one, number in sorted(tests.items())]
+    return [f"vcr: {one} ({counted(number, 'test')})" for one, number in sorted(tests.items()) if one != _PLAYED]
 
 
 class _Notes:

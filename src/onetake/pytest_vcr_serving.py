@@ -78,6 +78,19 @@ def asked(config: pytest.Config) -> bool:
     return bool(config.getoption("onetake_vcr", False) or config.getoption("onetake_vcr_entries", None))
 
 
+def command(config: pytest.Config) -> str:
+    """Return how pytest is called so that the same plugin serves what is vcrpy's as in this run.
+
+    Args:
+        config: Of the run. What its `addopts` say, holds for other calls too.
+    """
+    given = getattr(config, "workerinput", {}).get("mainargv", config.invocation_params.args)
+    said = [str(word).partition("=")[0] for word in given]
+    off = [f"-p no:{name}" for name in MARKER if f"no:{name}" in said or f"-pno:{name}" in said]
+    ours = ["--onetake-vcr"] if {"--onetake-vcr", "--onetake-vcr-entries"} & set(said) else []
+    return " ".join(["pytest", *off, *ours])
+
+
 def is_marked(item: pytest.Item) -> bool:
     """Tell whether a test has the `vcr` marker and we serve it."""
     serves = acts(item.config) and not item.config.getoption("--disable-recording", False)

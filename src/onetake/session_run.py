@@ -85,6 +85,7 @@ class SessionRun:
         """The book of its refusals, which outlives it: a call may still come after its end."""
         self._cassette = self._cassette_of(resume=self._records and inherited is None)
         self._making = Making(settings.root, self._folder, was_empty=self._cassette.was_empty)
+        self._recording = placing.Recording(settings.root, self._folder)
         self._missed = MissBook(policy, self._folder)
         if inherited is None and not reads_nothing(policy.mode):
             self._missed.begin()
@@ -129,12 +130,16 @@ class SessionRun:
             Cassette(AsideStore(self._policy.root, "rejects", self._folder)),
             self.ledger,
             being_made=lambda: self._making.begun,
-            on_record=self._making.mark if may_be_half_made else lambda: None,
+            on_record=self._note_recording if may_be_half_made else lambda: None,
             elsewhere=lambda key: elsewhere(self._folder, key, self._policy.root),
             passed=lambda entries: succession.passed_in(self._folder, self._policy.root, entries),
             on_miss=self._missed.note,
             names=asked_in_session(self._folder, self._policy),
         )
+
+    def _note_recording(self) -> None:
+        self._recording.begin()
+        self._making.mark()
 
     @property
     def test(self) -> str:
@@ -152,6 +157,7 @@ class SessionRun:
             UsageError: Its store, one file, is being pruned or repaired.
         """
         self._claim.enter_context(in_session(self._folder, self._policy.mode))
+        self._claim.callback(self._recording.end)
         patching.install()
         guard_sockets.install()
         dummies.begin(sealed=never_goes_live(self._policy.mode), credentials=self._credentials)
@@ -220,6 +226,11 @@ class SessionRun:
     def goes_by_url(self) -> bool:
         """Whether imported entries are replayed by vcrpy's rule."""
         return self._engine.legacy.is_on
+
+    @property
+    def mode_by(self) -> str:
+        """Who said its mode, as in `Policy.mode_by`."""
+        return self._policy.mode_by
 
     @property
     def contracts(self) -> tuple[Contract, ...]:

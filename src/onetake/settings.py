@@ -225,7 +225,7 @@ def _contracts(value: object, where: str) -> dict[str, ContractSettings]:
         "watch": values.texts,
         "on": values.selector,
         "frozen": values.text,
-        "label_paths": values.texts,
+        "label_paths": values.json_paths,
     }
     found = values.named(value, where, lambda item, place: values.table(item, place, readers, required=["schema"]))
     for name, item in found.items():

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
+from onetake import jsonpath
 from onetake.errors import UsageError
 
 Reader = Callable[[object, str], Any]
@@ -88,6 +89,22 @@ def each(value: object, where: str, read: Callable[[object, str], _T]) -> tuple[
 def texts(value: object, where: str) -> tuple[str, ...]:
     """Read a list of texts."""
     return each(value, where, text)
+
+
+def json_paths(value: object, where: str) -> tuple[str, ...]:
+    """Read a list of JSON paths."""
+
+    def read(item: object, place: str) -> str:
+        path = text(item, place)
+        try:
+            jsonpath.parse(path)
+        except UsageError as error:
+            raise UsageError(f"{place}: {error}") from error
+        except ValueError as error:  # an escape that JSON does not know, a number without an end
+            raise _wrong(item, place, 'a JSON path, as in "$.items[*].label"') from error
+        return path
+
+    return each(value, where, read)
 
 
 def lower_texts(value: object, where: str) -> tuple[str, ...]:

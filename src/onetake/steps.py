@@ -44,7 +44,7 @@ class Policy:
     test: str = ""
     """The test's id, for the provenance and the remedies; empty outside tests."""
     mode_by: str = ""
-    """Who said the mode: as `modes.said_by` tells it; empty where nobody did."""
+    """Who said the mode: as `modes.said_by` tells it, or one of `modes.VCR_PLACES`; empty where nobody did."""
     is_program: bool = False
     """True for the session of a whole program, whose cassette is named from outside."""
     prefix: str = "tool.onetake."

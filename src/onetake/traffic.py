@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from copy import copy
 from enum import StrEnum
 from functools import lru_cache
@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from onetake import dialects, loopback
 from onetake.errors import UsageError
+from onetake.model_hosts import is_model_host
 from onetake.quiet import QUIET
 
 _PATTERN = re.compile(
@@ -41,6 +42,8 @@ class Traffic:
         hosts: Patterns of what is an interaction wherever it goes, before the quiet list and loopback.
         ignore: Patterns of what passes untouched, before everything else.
         quiet: Patterns added to the built-in quiet list; unlike those, they count for every path.
+        spared: Patterns of what a suite's own `ignore_hosts` for vcrpy lets pass, before everything else.
+        sealed: True where nothing may go live: then no call to a model passes by a suite's own words, only by `ignore`.
 
     A pattern is `host`, `host:port`, `host/path` or `host:port/path`: `api.example.com`, `127.0.0.1:8000`,
     `[::1]:8000`, `*.example.com` (its subdomains), `example.com/v1/*`. A `*` stands for labels of a host or for any
@@ -50,7 +53,15 @@ class Traffic:
         UsageError: A pattern is none of these, or would name every host.
     """
 
-    def __init__(self, *, hosts: Sequence[str] = (), ignore: Sequence[str] = (), quiet: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        hosts: Sequence[str] = (),
+        ignore: Sequence[str] = (),
+        quiet: Sequence[str] = (),
+        spared: Sequence[str] = (),
+        sealed: bool = False,
+    ) -> None:
         self.said = {"hosts": frozenset(hosts), "ignore": frozenset(ignore)}
         """The patterns of each kind, as they were given."""
         self._hosts = _compile("hosts", hosts)
@@ -59,6 +70,9 @@ class Traffic:
         self._exact = _compile("ignore", [pattern for pattern in (*ignore, *quiet) if _is_exact(pattern)])
         said = ((Route.IGNORED, ignore), (Route.INTERACTION, hosts), (Route.QUIET, quiet))
         self._alone = [*((route, *_hosts_alone(patterns)) for route, patterns in said), (Route.QUIET, *_BUILT_IN_ALONE)]
+        self._spared = _compile("ignore_hosts", spared)
+        self._spared_alone = _hosts_alone(spared)
+        self._sealed = sealed
         self._passes: Callable[[str, str], str] | None = None
         self._connects: Callable[[str], bool] | None = None
         self._known = lru_cache(maxsize=1024)(self._verdict)
@@ -77,7 +91,7 @@ class Traffic:
         return self._known(method, url)
 
     def letting(self, passes: Callable[[str, str], str] | None, connects: Callable[[str], bool] | None) -> Self:
-        """Return the same with what a suite's own functions let pass besides, which are asked before everything else.
+        """Return the same with what a suite's own functions let pass besides: like `spared`, before everything else.
 
         Args:
             passes: Given a method and a URL, names what has such a request be ignored; else empty.
@@ -88,6 +102,14 @@ class Traffic:
         other._known = lru_cache(maxsize=1024)(other._verdict)
         other._known_alone = lru_cache(maxsize=1024)(other._connection)
         return other
+
+    def withheld(self, method: str, url: str) -> str:
+        """Name the suite's own word by which a call to a model would pass, were the session not sealed; else empty."""
+        place = _place(url) if self._sealed else None
+        if place is None or self._ignore.fullmatch(place[1]) or not self._is_models(method, url, *place):
+            return ""
+        by = self._left_out_by(method, url, place[1])
+        return by or ("allowed_hosts" if self._may_connect(place[0].strip("[]")) else "")
 
     def names(self, url: str) -> bool:
         """Tell whether `hosts` names a URL."""
@@ -106,15 +128,41 @@ class Traffic:
         """
         return self._known_alone(host, port)
 
+    def spares(self, names: Collection[str], port: int | None) -> bool:
+        """Tell whether a suite's own words let a connection pass, of which neither method nor path is known.
+
+        Args:
+            names: All names of its other end, as `connection` takes one.
+            port: None where it is not known.
+        """
+        routes = {self.connection(name, port) for name in names}
+        if self._sealed and (Route.INTERACTION in routes or any(map(is_model_host, names))):
+            return False
+        return any(map(self._may_connect, names)) or any(
+            self._spared_alone[port is None].fullmatch(f"{_bracketed(name)}:{port or 0}/") for name in names
+        )
+
     def _connection(self, host: str, port: int | None) -> Route | None:
-        if self._connects is not None and self._connects(host):
-            return Route.IGNORED
-        host = f"[{host}]" if ":" in host else host
+        host = _bracketed(host)
         for route, with_port, without in self._alone:
             pattern = without if port is None and route is not Route.INTERACTION else with_port
             if pattern.fullmatch(f"{host}:{port or 0}/"):
                 return route
         return Route.LOCAL if _LOOPBACK.fullmatch(host) else None
+
+    def _may_connect(self, host: str) -> bool:
+        return self._connects is not None and self._connects(host)
+
+    def _left_out_by(self, method: str, url: str, target: str) -> str:
+        """Name the suite's own word that leaves a request out, if any."""
+        if self._spared.fullmatch(target):
+            return "ignore_hosts"
+        return self._passes(method, url) if self._passes is not None else ""
+
+    def _is_models(self, method: str, url: str, host: str, target: str) -> bool:
+        """Tell whether a request is a model's: by its host, by `hosts`, or by its path."""
+        is_known = is_model_host(host) or self._hosts.fullmatch(target) is not None
+        return is_known or _dialect_of(method, url, host) is not None
 
     def warning(self, method: str, url: str) -> str:
         """Return what to say of a request that passes untouched and speaks a known dialect, empty for others.
@@ -132,11 +180,11 @@ class Traffic:
             own = "name its server in `hosts`, or in `ignore` if it is the program's own"
             may_be = loopback.may_be_ollama(method, url)
             return f"may be a model call (ollama) and is not recorded: {own}" if may_be else ""
-        is_local = place is not None and _LOOPBACK.fullmatch(place[0]) is not None
-        dialect = loopback.dialect_of(method, url) if is_local else dialects.find(method, url)
+        host, target = place or ("", "")
+        dialect = _dialect_of(method, url, host)
         if dialect is None:
             return ""
-        by = self._passes(method, url) if self._passes is not None else ""
+        by = self._left_out_by(method, url, target)
         what = f"the suite's {by}, which lets" if by else "the pattern that lets"
         return f"looks like a model call ({dialect.name}) and is not recorded: narrow {what} it pass"
 
@@ -145,10 +193,11 @@ class Traffic:
         if place is None:
             return Route.INTERACTION
         host, target = place
-        if self._passes is not None and self._passes(method, url):
-            return Route.IGNORED
         if self._ignore.fullmatch(target):
             return Route.IGNORED
+        if self._left_out_by(method, url, target):
+            is_withheld = self._sealed and self._is_models(method, url, host, target)
+            return Route.INTERACTION if is_withheld else Route.IGNORED
         if self._hosts.fullmatch(target):
             return Route.INTERACTION
         if self._quiet.fullmatch(target):
@@ -158,6 +207,15 @@ class Traffic:
         if _LOOPBACK.fullmatch(host):
             return Route.LOCAL if loopback.dialect_of(method, url) is None else Route.INTERACTION
         return Route.INTERACTION
+
+
+def _dialect_of(method: str, url: str, host: str) -> dialects.Dialect | None:
+    is_local = _LOOPBACK.fullmatch(host) is not None
+    return loopback.dialect_of(method, url) if is_local else dialects.find(method, url)
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
 def _hosts_alone(patterns: Iterable[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
@@ -182,8 +240,7 @@ def _place(url: str) -> tuple[str, str] | None:
         return None
     if not split.hostname:
         return None
-    host = split.hostname.rstrip(".")
-    host = f"[{host}]" if ":" in host else host
+    host = _bracketed(split.hostname.rstrip("."))
     return host, f"{host}:{port}{split.path or '/'}"
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 from urllib.parse import unquote
@@ -13,12 +14,25 @@ from onetake.format import dump_entry
 from onetake.key import Keyer
 from onetake.model import Entry
 from onetake.scrub.scanning import scan
-from onetake.stores import Store
+from onetake.stores import DiskStore, Store
 from onetake.stores.naming import label, label_at
 
 
 class SecretLeftError(ValueError):
     """Bytes that were about to be written still hold a secret; `args[0]` are the findings, never the secret itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What is to be written of an entry.
+
+    Args:
+        row: Its key, ordinal, bytes and label, as `Store.add` takes them.
+        sides: Its sidecars, by name.
+    """
+
+    row: tuple[str, int, bytes, str]
+    sides: Mapping[str, bytes]
 
 
 def write(store: Store, entry: Entry, side: Mapping[str, bytes], *, over: bool) -> bool:
@@ -37,16 +51,45 @@ def write(store: Store, entry: Entry, side: Mapping[str, bytes], *, over: bool) 
         SecretLeftError: The last look over all bytes found a secret; nothing was written.
         StoreError: The store could not write.
     """
-    data, own = looked_over(entry)
-    sides = {**side, **own}
-    _add_sides(store, sides)
+    ready = prepared(entry, side)
+    _add_sides(store, ready.sides)
     if over:
-        store.replace(entry.key, entry.ordinal, data, decoration(entry))
-    elif not store.add(entry.key, entry.ordinal, data, decoration(entry)):
+        store.replace(*ready.row)
+    elif not store.add(*ready.row):
         return False
     # A prune that looked before the entry was there took them for unused, and moved them away.
-    _add_sides(store, sides)
+    _add_sides(store, ready.sides)
     return True
+
+
+def prepared(entry: Entry, side: Mapping[str, bytes]) -> Prepared:
+    """Return all that is to be written of an entry, looked over.
+
+    Args:
+        entry: The scrubbed entry.
+        side: Sidecars besides those of the entry's own bodies, by name.
+
+    Raises:
+        SecretLeftError: The last look over all bytes found a secret.
+    """
+    data, own = looked_over(entry)
+    return Prepared((entry.key, entry.ordinal, data, decoration(entry)), {**side, **own})
+
+
+def write_all(store: DiskStore, some: Sequence[Prepared], *, over: bool) -> None:
+    """Write entries as `write` does, at a fraction of its cost.
+
+    Raises:
+        StoreError: The store could not write: some may be there.
+    """
+    sides = {name: content for one in some for name, content in one.sides.items()}
+    rows = [one.row for one in some]
+    _add_sides(store, sides)
+    if over:
+        store.replace_all(rows)
+    else:
+        store.add_all(rows)
+    _add_sides(store, sides)
 
 
 def _add_sides(store: Store, sides: Mapping[str, bytes]) -> None:
@@ -70,7 +113,13 @@ def looked_over(entry: Entry) -> tuple[bytes, dict[str, bytes]]:
 
 
 def move(store: Store, trash: Store, entry: Entry) -> None:
-    """Move an entry as it is, with its sidecars, not over one that was moved before it.
+    """Move an entry as it is, with its sidecars; as `copy` takes it."""
+    copy(store, trash, entry)
+    store.delete(entry.key, entry.ordinal)
+
+
+def copy(store: Store, trash: Store, entry: Entry) -> None:
+    """Put an entry into the trash too, as it is, with its sidecars, not over one that was put there before it.
 
     Args:
         store: Where it is.
@@ -86,7 +135,6 @@ def move(store: Store, trash: Store, entry: Entry) -> None:
     ordinal = entry.ordinal
     while not trash.add(entry.key, ordinal, stored or data, words):
         ordinal += 1
-    store.delete(entry.key, entry.ordinal)
 
 
 def schema_side(store: Store, entry: Entry) -> dict[str, bytes]:

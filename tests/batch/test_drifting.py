@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from onetake.batch.drifting import drift, interval, labels, sample
+from onetake.batch.drifting import drift, labels, sample
 from onetake.batch.retrying import Fault, Kind
 from onetake.batch.running import run
 from onetake.contract import Contract
@@ -83,34 +83,10 @@ def test_br_180_the_report_names_its_baseline_and_models(batch):
     assert first.models_then == first.models_now != ()
 
 
-@pytest.mark.parametrize(
-    ("changed", "compared", "low", "high"),
-    # Source: the Wilson intervals of these counts, as statistics packages give them.
-    [(0, 0, 0.0, 1.0), (0, 20, 0.0, 0.1611), (1, 20, 0.0089, 0.2361), (10, 20, 0.2993, 0.7007), (20, 20, 0.8389, 1.0)],
-)
-def test_the_interval(changed, compared, low, high):
-    assert interval(changed, compared) == (pytest.approx(low, abs=1e-4), pytest.approx(high, abs=1e-4))
-
-
-@pytest.mark.parametrize(
-    ("path", "found"),
-    [
-        ("$.a", [[1, {"b": 2}]]),
-        ("$.a[1].b", [2]),
-        ("$.a[*]", [1, {"b": 2}]),
-        ("$.a[5]", []),
-        ("$.none.b", []),
-        ("$[0]", []),
-    ],
-)
-def test_labels_are_what_stands_at_the_paths(path, found):
-    assert labels({"a": [1, {"b": 2}]}, [parse(path)]) == [found]
+def test_labels_are_what_stands_at_each_of_the_paths():
+    paths = [parse(path) for path in ("$.a[1].b", "$.a[*]", "$.none")]
+    assert labels({"a": [1, {"b": 2}]}, paths) == [[2], [[1], [{"b": 2}]], []]
 
 
 def test_without_paths_all_of_it_is_compared():
     assert labels({"a": 1}, []) == {"a": 1}
-
-
-def test_an_interval_ends_where_a_share_ends():
-    assert all(interval(0, number)[0] == 0.0 for number in range(1, 100))
-    assert all(interval(number, number)[1] == 1.0 for number in range(1, 100))

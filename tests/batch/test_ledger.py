@@ -37,7 +37,7 @@ for line in range(1, 10_000):
         ledger.sent(attempt, "ok", status=200, spent=Spent(10, 2, Decimal("0.000003")))
         print("stored", done, flush=True)
         ledger.done(attempt, State.STORED)
-    flying.append((line, ledger.intend(sha256(b"%d" % line).hexdigest(), line)))
+    flying.append((line, ledger.intend([(sha256(b"%d" % line).hexdigest(), line)])[0]))
     print("sent", line, flush=True)
 """
 
@@ -118,18 +118,18 @@ def test_nothing_is_made_before_the_first_run(path):
 
 
 def test_an_intent_is_on_disk_when_it_returns(begun, path):
-    attempt = begun.intend(key_of(7), 7)
+    attempt = begun.intend([(key_of(7), 7)])[0]
     assert on_disk(path, "SELECT id, run, hex(key), line, at, state FROM attempt") == [
         (attempt, 1, key_of(7).upper(), 7, 101.0, State.OPEN)
     ]
 
 
 def test_what_came_is_on_disk_with_the_next_intent(begun, path):
-    first = begun.intend(key_of(1), 1)
+    first = begun.intend([(key_of(1), 1)])[0]
     begun.sent(first, "ok", status=200, spent=Spent(3, 4, Decimal("0.01")))
     begun.done(first, State.STORED)
     assert on_disk(path, "SELECT state, class FROM attempt") == [(State.OPEN, None)]
-    begun.intend(key_of(2), 2)
+    begun.intend([(key_of(2), 2)])
     assert on_disk(path, "SELECT line, state, class, status, input, output, cost FROM attempt") == [
         (1, State.STORED, "ok", 200, 3, 4, 10_000_000_000),
         (2, State.OPEN, None, None, None, None, None),
@@ -137,7 +137,7 @@ def test_what_came_is_on_disk_with_the_next_intent(begun, path):
 
 
 def test_what_came_is_on_disk_after_a_flush_and_at_the_end(begun, path):
-    first, second = begun.intend(key_of(1), 1), begun.intend(key_of(2), 2)
+    first, second = begun.intend([(key_of(1), 1)])[0], begun.intend([(key_of(2), 2)])[0]
     begun.sent(first, "500", status=500)
     begun.done(first, State.UNSTORED)
     begun.flush()
@@ -152,7 +152,7 @@ def test_what_came_is_on_disk_after_a_flush_and_at_the_end(begun, path):
 
 
 def test_a_note_that_another_thread_wrote_first_stays(begun):
-    attempt = begun.intend(key_of(1), 1)
+    attempt = begun.intend([(key_of(1), 1)])[0]
     begun.done(attempt, State.STORED)
     begun.sent(attempt, "ok", spent=Spent(1, 1))
     begun.flush()
@@ -167,17 +167,17 @@ def test_attempts_add_up_by_run_and_in_all(begun, path):
         (2, "ok", Spent(7, 1), State.STORED),
         (3, "503", Spent(cost=Decimal(0)), State.UNSTORED),
     ):
-        attempt = begun.intend(key_of(line), line)
+        attempt = begun.intend([(key_of(line), line)])[0]
         begun.sent(attempt, word, spent=spent)
         begun.done(attempt, state)
-    begun.intend(key_of(4), 4)
+    begun.intend([(key_of(4), 4)])
     classes = {"503": 1, "invalid": 1, "ok": 2}
     whole = Totals(5, 3, 0, 1, classes, input=37, output=11, cost=Decimal("0.00004"), unpriced=1)
     assert begun.totals() == begun.totals(1) == whole
     assert begun.totals(2) == Totals()
     second = Ledger(path)
     second.begin_run("job", "input")
-    second.intend(key_of(5), 5)
+    second.intend([(key_of(5), 5)])
     assert (second.totals(2).attempts, second.totals(1), second.totals().attempts) == (1, whole, 6)
     second.end_run("", 0)
 
@@ -189,7 +189,7 @@ def test_costs_add_up_to_the_last_digit(tmp_path_factory, calls):
     ledger.begin_run("job", "input")
     costs = [tokens * Decimal(price) / 1_000_000 for tokens, price in calls]
     for line, cost in enumerate(costs):
-        ledger.sent(ledger.intend(key_of(line), line), "ok", spent=Spent(1, 1, cost))
+        ledger.sent(ledger.intend([(key_of(line), line)])[0], "ok", spent=Spent(1, 1, cost))
     ledger.end_run("", 0)
     assert ledger.totals().cost == sum(costs, Decimal(0))
     ledger.close()
@@ -200,14 +200,19 @@ def test_what_was_asked_is_told_with_its_job(ledger):
     for job, lines in (("first", (1, 2)), ("second", (2,))):
         ledger.begin_run(job, "input")
         for line in lines:
-            ledger.intend(key_of(line), line)
+            ledger.intend([(key_of(line), line)])
         ledger.end_run("", 0)
     assert list(ledger.asked()) == [("first", key_of(1)), ("first", key_of(2)), ("second", key_of(2))]
 
 
+def test_several_intents_are_on_disk_together_each_with_a_number_of_its_own(begun, path):
+    numbers = begun.intend([(key_of(line), line) for line in (7, 9, 8)])
+    assert on_disk(path, "SELECT id, line FROM attempt ORDER BY id") == list(zip(numbers, (7, 9, 8), strict=True))
+
+
 def test_threads_have_attempts_of_their_own(begun):
     def ask(line):
-        attempt = begun.intend(key_of(line), line)
+        attempt = begun.intend([(key_of(line), line)])[0]
         begun.sent(attempt, f"class-{line % 3}", spent=Spent(line, 1))
         begun.done(attempt, State.STORED)
         return attempt
@@ -236,7 +241,7 @@ def test_the_last_run_comes_first_and_is_under_way_until_it_ends(path):
 
 
 def test_intents_of_a_run_under_way_are_not_open(begun, path):
-    begun.intend(key_of(1), 1)
+    begun.intend([(key_of(1), 1)])
     other = Ledger(path)
     other.begin_run("job", "input")
     assert (other.open_intents(), other.settle(lambda key: Spent())) == ([], Settled(0, 0))
@@ -267,7 +272,7 @@ def test_a_killed_run_is_settled_once_by_what_is_stored(path):
     totals = ledger.totals(1)
     assert (totals.stored, totals.lost, totals.unsettled) == (len(said["stored"]), lost, 0)
     assert totals.cost == len(said["stored"]) * Decimal("0.000003")
-    asked_again = ledger.intend(key_of(lines[-1]), lines[-1])
+    asked_again = ledger.intend([(key_of(lines[-1]), lines[-1])])[0]
     ledger.done(asked_again, State.STORED)
     ledger.end_run("", 0)
     assert ledger.settle(lambda key: Spent(10, 2)) == Settled(0, 0)
@@ -278,7 +283,7 @@ def test_a_reply_that_came_to_another_runner_is_not_the_killed_ones(path):
     said = kill_after(path, WINDOW)
     alive = Ledger(path)
     alive.begin_run("job", "input")
-    alive.done(alive.intend(key_of(1), 1), State.STORED)
+    alive.done(alive.intend([(key_of(1), 1)])[0], State.STORED)
     alive.end_run("", 0)
     open_lines = {one.line for one in alive.open_intents()}
     assert 1 in open_lines | said["stored"]
@@ -302,9 +307,9 @@ def test_of_two_killed_runs_the_last_one_has_the_reply(path):
 
 
 def test_an_interrupted_run_says_what_it_left_in_flight(begun, path):
-    answered = begun.intend(key_of(1), 1)
+    answered = begun.intend([(key_of(1), 1)])[0]
     begun.sent(answered, "ok", spent=Spent(5, 5, Decimal("0.5")))
-    begun.intend(key_of(2), 2)
+    begun.intend([(key_of(2), 2)])
     begun.end_run("interrupted", 130)
     ledger = Ledger(path)
     assert ledger.open_intents() == [
@@ -317,7 +322,7 @@ def test_an_interrupted_run_says_what_it_left_in_flight(begun, path):
 
 
 def test_two_processes_that_settle_at_once_count_a_call_once(begun, path):
-    begun.intend(key_of(1), 1)
+    begun.intend([(key_of(1), 1)])
     begun.end_run("interrupted", 130)
     first, second = Ledger(path), Ledger(path)
 
@@ -329,11 +334,11 @@ def test_two_processes_that_settle_at_once_count_a_call_once(begun, path):
 
 
 def test_what_could_not_be_written_is_still_noted(begun, path):
-    attempt = begun.intend(key_of(1), 1)
+    attempt = begun.intend([(key_of(1), 1)])[0]
     begun.sent(attempt, "ok", spent=Spent(1, 2, Decimal(1)))
     on_disk(path, "CREATE TRIGGER full BEFORE INSERT ON attempt BEGIN SELECT RAISE(ABORT, 'disk is full'); END")
     with pytest.raises(StoreError, match=r"ledger\.db: cannot be written: disk is full"):
-        begun.intend(key_of(2), 2)
+        begun.intend([(key_of(2), 2)])
     assert begun.totals().classes == {}
     on_disk(path, "DROP TRIGGER full")
     begun.flush()
@@ -354,7 +359,7 @@ def test_br_166_a_resume_that_asks_nothing_leaves_the_ledger_as_large(path):
         ledger = Ledger(path)
         ledger.begin_run("j" * 64, "i" * 64, output_file="rows.jsonl")
         for line in lines:
-            ledger.done(ledger.intend(key_of(line), line), State.STORED)
+            ledger.done(ledger.intend([(key_of(line), line)])[0], State.STORED)
         ledger.end_run("", 0)
         ledger.close()
         return path.stat().st_size
@@ -365,7 +370,7 @@ def test_br_166_a_resume_that_asks_nothing_leaves_the_ledger_as_large(path):
 
 def test_a_ledger_that_was_cut_is_said_or_read(begun, path, tmp_path):
     for line in range(40):
-        begun.sent(begun.intend(key_of(line), line), "ok", spent=Spent(1, 1, Decimal("0.01")))
+        begun.sent(begun.intend([(key_of(line), line)])[0], "ok", spent=Spent(1, 1, Decimal("0.01")))
     begun.end_run("", 0)
     begun.close()
     whole = path.read_bytes()
@@ -426,7 +431,7 @@ def test_br_176_after_a_full_disk_the_same_process_begins_its_run(ledger, path, 
 
 def test_what_no_provider_can_have_counted_breaks_nothing(begun):
     for line, spent in enumerate([Spent(10**30, 5, Decimal("1e30")), Spent(10**400), Spent(7, 2, Decimal("0.5"))], 1):
-        begun.sent(begun.intend(key_of(line), line), "ok", status=200, spent=spent)
+        begun.sent(begun.intend([(key_of(line), line)])[0], "ok", status=200, spent=spent)
     begun.flush()
     found = begun.totals()
     assert (found.input, found.output, found.cost, found.unpriced) == (7, 7, Decimal("0.5"), 1)
@@ -435,7 +440,7 @@ def test_what_no_provider_can_have_counted_breaks_nothing(begun):
 def test_sums_may_be_larger_than_what_sqlite_adds(begun):
     most = Spent(2**53, 2**62, Decimal(9_000_000))
     for line in range(5):
-        begun.sent(begun.intend(key_of(line), line), "ok", spent=most)
+        begun.sent(begun.intend([(key_of(line), line)])[0], "ok", spent=most)
     begun.flush()
     found = begun.totals()
     assert (found.input, found.output, found.cost) == (5 * 2**53, 5 * 2**62, Decimal(45_000_000))
@@ -443,9 +448,9 @@ def test_sums_may_be_larger_than_what_sqlite_adds(begun):
 
 def test_what_was_asked_in_vain_is_neither_stored_nor_in_flight(begun):
     for line, (word, state) in enumerate([("ok", State.STORED), ("server", State.UNSTORED), ("timeout", State.LOST)]):
-        attempt = begun.intend(key_of(line), line)
+        attempt = begun.intend([(key_of(line), line)])[0]
         begun.sent(attempt, word)
         begun.done(attempt, state)
-    begun.intend(key_of(9), 9)
+    begun.intend([(key_of(9), 9)])
     begun.flush()
     assert list(begun.in_vain()) == [key_of(1), key_of(2)]

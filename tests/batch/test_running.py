@@ -42,7 +42,7 @@ import os, pathlib, signal, sys
 from onetake.batch.ledger import Ledger
 ledger = Ledger(pathlib.Path(sys.argv[1]))
 ledger.begin_run("job", "input")
-ledger.intend("ab" * 32, 1)
+ledger.intend([("ab" * 32, 1)])[0]
 os.kill(os.getpid(), signal.SIGKILL)
 """
 

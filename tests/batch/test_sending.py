@@ -90,6 +90,33 @@ def test_a_proxy_of_the_machine_gets_nothing_that_goes_to_loopback(provider, mon
     assert came.status == 200
 
 
+def test_a_proxy_of_the_machine_gets_what_goes_elsewhere(provider, monkeypatch):
+    for name in ("NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HTTP_PROXY", provider.url)
+    monkeypatch.setenv("http_proxy", provider.url)
+    elsewhere = "http://models.example/v1"
+    job = Ask(elsewhere, "m", "x", api_key_env="K")
+    sent(job, replace(request(provider), url=elsewhere + "/chat/completions"), environ={"K": KEY})
+    assert provider.count == 1
+    said = provider.requests[0]
+    assert (said.header("host"), said.header("authorization")) == ("models.example", f"Bearer {KEY}")
+
+
+def test_cookies_of_one_answer_go_with_no_other_request(provider):
+    provider.script([replace(openai_chat("a"), headers=(*openai_chat("a").headers, ("set-cookie", "who=me")))])
+    sent(ask(provider), request(provider), request(provider))
+    assert [one.header("cookie") for one in provider.requests] == [None, None]
+
+
+def test_each_request_says_who_asks_unless_it_says_so_itself(provider):
+    own = replace(request(provider), headers=(("User-Agent", "sdk/1"),))
+    sent(ask(provider), request(provider), own)
+    first, second = provider.requests
+    assert first.header("user-agent").startswith("onetake/") and second.header("user-agent") == "sdk/1"
+    assert {one.header("accept-encoding") for one in provider.requests} == {"gzip, deflate"}
+
+
 def test_nobody_listens(provider):
     job, one = ask(provider), request(provider)
     provider.close()

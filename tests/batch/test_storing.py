@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import sqlite3
+from contextlib import ExitStack, closing
 from decimal import Decimal
 
 import pytest
@@ -11,10 +13,13 @@ import pytest
 from onetake.batch import storing
 from onetake.batch.costs import costs_of
 from onetake.batch.retrying import Fault, Kind
-from onetake.batch.storing import Keeper
+from onetake.batch.storing import Came, Keeper
+from onetake.contract import Contract
 from onetake.decide import Action
+from onetake.errors import NotStored, StoreError
 from onetake.model import Cut, Response
 from onetake.steps import Flow, Live
+from onetake.stores.naming import number
 from onetake.testing.provider import openai_chat
 from onetake.writing import SecretLeftError
 
@@ -44,10 +49,9 @@ def keep(filling):
 
     def kept(came):
         needed = batch.resolver.resolve(next(batch.records()))
-        attempt = ledger.intend(needed.reply.asked.key, 1)
-        found = keeper.keep(
-            Live(needed.reply.asked, Action.RECORD, 0, Flow(None), "test 1", shared=True), came, attempt
-        )
+        attempt = ledger.intend([(needed.reply.asked.key, 1)])[0]
+        live = Live(needed.reply.asked, Action.RECORD, 0, Flow(None), "test 1", shared=True)
+        (found,) = keeper.keep([Came(live, came, attempt)])
         ledger.flush()
         return found, ledger.totals()
 
@@ -128,7 +132,7 @@ def test_nothing_is_stored_where_the_request_holds_the_secret(filling, keep, mon
     def refused(*args, **options):
         raise SecretLeftError([])
 
-    monkeypatch.setattr(storing, "write", refused)
+    monkeypatch.setattr(storing, "prepared", refused)
     kept, totals = keep(said("hi"))
     assert kept.fault.kind is Kind.SECRET
     assert (totals.stored, totals.cost) == (0, Decimal("0.00038"))
@@ -147,3 +151,62 @@ def test_a_usage_beyond_every_number_is_no_usage(filling):
     filling.provider.script([openai_chat("fine", usage={"prompt_tokens": 10**30, "completion_tokens": 3})])
     assert filling.fill()[1].input < 10**9
     assert not filling.fill()[1].attempts
+
+
+@pytest.fixture
+def several(filling):
+    """Return what keeps what came for four records of a batch together."""
+    filling.write(*({"m": f"r{number}"} for number in range(4)))
+    with ExitStack() as stack:
+
+        def begun():
+            batch = filling.opened()
+            ledger = batch.ledger()
+            stack.callback(batch.close)
+            stack.callback(ledger.close)
+            ledger.begin_run(batch.job.digest(), "")
+            keeper = Keeper(batch.replies, ledger, costs_of(batch.job))
+
+            def kept(*came, action=Action.RECORD):
+                asked = [batch.replies.find(batch.asking.request(record.data)).asked for record in batch.records()]
+                attempts = ledger.intend([(one.key, line) for line, one in enumerate(asked, 1)])
+                lives = [Live(one, action, 0, Flow(None), "test 1", shared=True) for one in asked]
+                found = keeper.keep(list(map(Came, lives, came, attempts)))
+                ledger.flush()
+                return found, ledger.totals()
+
+            return kept
+
+        yield begun
+
+
+def test_what_came_together_is_kept_each_as_its_own(filling, several):
+    found, totals = several()(said("a"), Fault(Kind.AGAIN, "timeout"), said("b", finish="length"), said("c"))
+    assert [one.fault and one.fault.label for one in found] == [None, "timeout", None, None]
+    assert (totals.stored, totals.lost, totals.classes) == (3, 1, {"ok": 2, "timeout": 1, "truncated": 1})
+    assert filling.rows() == ["a", "needed", "truncated", "c"]
+
+
+def test_what_takes_the_place_of_another_reply_may_come_with_others(filling, several):
+    kept = several()
+    kept(*map(said, "abcd"))
+    _, totals = kept(*map(said, "efgh"), action=Action.REPLACE)
+    assert (totals.stored, filling.rows()) == (8, list("efgh"))
+
+
+def test_what_breaks_on_one_answer_or_keeps_it_from_the_disk_keeps_no_other(filling, several):
+    filling.contract = Contract({}, name="any", on=lambda request: 1 // (b"r1" not in request.body))
+    kept = several()
+    kept(said("1"), *[Fault(Kind.AGAIN, "odd")] * 3)
+    batch = filling.opened()
+    full = list(batch.records())[2]
+    key = number(batch.resolver.resolve(full).reply.asked.key)
+    batch.close()
+    with closing(sqlite3.connect(filling.folder / "calls.db")) as store, store:
+        store.execute(
+            f"CREATE TRIGGER t BEFORE INSERT ON entry WHEN NEW.key = {key} BEGIN SELECT RAISE(ABORT, 'full'); END"
+        )
+    (first, second, third, fourth), totals = kept(*map(said, "1234"))
+    assert (first.fault, fourth.fault, totals.stored) == (None, None, 3)
+    assert isinstance(second, NotStored) and isinstance(third, StoreError)
+    assert filling.rows() == [1, "needed", "needed", 4]

@@ -83,3 +83,20 @@ def test_what_was_not_read_and_what_is_not_clear_is_told(run, suite):
 
 def test_a_path_that_is_no_folder_is_a_usage_error(run, suite):
     assert run("doctor", "nowhere")[::2] == (2, "onetake: nowhere: there is no such folder\n")
+
+
+def test_no_secret_is_told(run, project):
+    secret = "sk-proj-" + "Ab3dEf6hIj" * 5
+    text = f"import pytest\n\n# we match on the body {secret}\n@pytest.mark.vcr\ndef test_a(): ...\n"
+    (project / "test_a.py").write_text(text, encoding="utf-8")
+    folder = project / "cassettes" / "test_a"
+    folder.mkdir(parents=True)
+    calls = [call("one", "x"), call("two", json.dumps({secret: 1}))]
+    (folder / f"{secret}.yaml").write_text(yaml.safe_dump({"interactions": calls, "version": 1}), encoding="utf-8")
+    (folder / f"{secret}.yml").write_text("interactions: [", encoding="utf-8")
+    for words in (("doctor",), ("doctor", "--json")):
+        code, out, err = run(*words)
+        assert (code, err) == (1, "")
+        assert "bodies are compared, and they are not: we match on the body [openai key 1]" in out
+        assert "cassettes/test_a/[openai key 1].yml" in out
+        assert secret[:12] not in out

@@ -69,7 +69,7 @@ def test_the_document_has_all_totals_and_a_row_for_each(run, old):
         "written": 4,
         "answer_bytes": {"read": found["answer_bytes"]["stored"], "stored": found["answer_bytes"]["read"]},
         "secrets": {},
-        "settings": {"hosts": ["localhost:8000"], "ignore": ["a.example.com"]},
+        "settings": {"hosts": ["localhost:8000"], "ignore": ["a.example.com"], "keep": []},
         "legacy_loose": [],
         "dry_run": False,
     }
@@ -113,6 +113,7 @@ def test_what_is_printed_says_what_came_over_and_what_did_not(run, old):
         "cassettes/test_a/test_b.yaml 5 refused never played: telemetry",
         "cassettes/test_a/test_b.yaml 2 would not record status:401;"
         " the same request was answered with status 200 (position 3)",
+        "to import what would not be recorded all the same: --keep status:401",
     ):
         assert line in lines
     assert "entries 0 written, 4 were there" in [
@@ -124,7 +125,7 @@ def test_flags_bring_over_the_rest(run, old):
     code, out, _ = run("import", "vcr", old, "--to", "out", "--keep", "status:4xx", "--keep-bodyless", "--json")
     found = json.loads(out)
     assert (code, found["imported"], found["loose"], found["would_not_record"]) == (1, 5, 1, 0)
-    assert found["rows"][2]["reason"] == "kept:status:401"
+    assert (found["rows"][2]["reason"], found["settings"]["keep"]) == ("kept:status:401", ["status:401"])
     assert found["rows"][2]["entry"].startswith("out/test_b/")
     assert "-1.json" in found["rows"][3]["entry"]
 

@@ -700,6 +700,22 @@ def test_a_diff_hides_no_change_of_an_entry(run, store, make_entry, tmp_path):
     assert run("show", "--textconv", path, "--json")[0] == 2
 
 
+def test_both_sides_of_a_diff_have_one_form_whatever_lies_beside_them(run, store, make_entry, tmp_path):
+    events = "".join(f'data: {{"n": {n}}}\n\n' for n in range(3)).encode()
+    whole = make_entry("one", "said")
+    streamed = replace(
+        whole, response=replace(whole.response, body=events, headers=(("content-type", "text/event-stream"),))
+    )
+    data, sides = dump_entry(streamed)
+    (name,) = sides
+    copy, beside = put(tmp_path / "copy", data), put(tmp_path / "x" / "chat-0123456789abcdef.json", data)
+    put(tmp_path / "x" / name, sides[name])
+    shown = [run("show", "--textconv", path)[1] for path in (copy, beside)]
+    assert shown[0] == shown[1]
+    assert f"{name}, {len(events)} bytes" in shown[0]
+    assert "said      said" in shown[0]
+
+
 @pytest.mark.parametrize("name", ["my app", "it's", 'a "b" \\ c', "x; y # z", "a\nb"])
 def test_git_reads_the_way_to_show_entries_as_it_is_meant(tmp_path, name):
     if sys.platform == "win32":

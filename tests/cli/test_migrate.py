@@ -7,6 +7,8 @@ import json
 import pytest
 import yaml
 
+from onetake import proving
+from onetake.cli import migrate
 from onetake.testing.project import Project
 
 pytest.importorskip("vcr")
@@ -63,16 +65,16 @@ def test_own():
 CONTRACT = '[contracts.items]\nschema = "schemas/items.json"\nwatch = ["test_it.py"]\n'
 
 
-def _interaction(text, said):
+def _interaction(text, said, *, status=200, url=URL):
     headers = {"content-type": ["application/json"]}
     message = {"role": "assistant", "content": said}
     answer = {"object": "chat.completion", "model": "m"}
     answer["choices"] = [{"index": 0, "finish_reason": "stop", "message": message}]
     body = {"model": "m", "messages": [{"role": "user", "content": text}]}
     return {
-        "request": {"method": "POST", "uri": URL, "body": json.dumps(body), "headers": headers},
+        "request": {"method": "POST", "uri": url, "body": json.dumps(body), "headers": headers},
         "response": {
-            "status": {"code": 200, "message": "OK"},
+            "status": {"code": status, "message": "x"},
             "headers": headers,
             "body": {"string": json.dumps(answer)},
         },
@@ -147,6 +149,19 @@ def test_in_words_and_what_was_imported_already_is_taken_as_it_is(project):
         'next: match = "legacy" in the settings: these tests pass, and are counted',
     ]
     assert {name: project.read(name) for name in project.files()} == before
+
+
+def test_the_next_step_names_all_without_which_the_suite_would_not_pass(capsys):
+    brought = proving.Brought(2, 0, {"imported": 2, "loose": 1}, ("127.0.0.1:9",), ("length", "status:429"))
+    migrate._print(proving.Proof((proving.Test("t", proving.Comparison.SAME, "passed", "passed"),), brought))
+    said = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert said[-5:] == [
+        "interactions 2 imported, 1 loose",
+        'settings to add hosts = ["127.0.0.1:9"]',
+        'keep = ["length", "status:429"]',
+        "",
+        "next: add the settings above, then `onetake import vcr --keep-bodyless`; the suite passes as it is",
+    ]
 
 
 @pytest.mark.whole

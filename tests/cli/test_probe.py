@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 
 import jsonschema_rs
 import pytest
@@ -106,6 +107,7 @@ def test_what_is_not_accepted_is_said_with_its_reason(run, answers):
     [
         (["a", "b"], "takes one PATH"),
         (["--accept"], "--accept needs the keys of entries"),
+        (["--chain"], "--chain goes with --accept"),
         (["--accept", "--model", "x", "0123456789abcdef"], "--model is for what is only compared"),
         (["--accept", "--sample", "5", "0123456789abcdef"], "--sample is for what is only compared"),
         (["--accept", "0123456789abcdef"], "no entry below"),
@@ -114,6 +116,10 @@ def test_what_is_not_accepted_is_said_with_its_reason(run, answers):
         (["none"], "there is no such folder"),
         (["--sample", "0"], "--sample"),
         (["--repeat", "3"], "--repeat"),
+        (["--select", "modle:m-1"], "did you mean 'model'?"),
+        (["--timeout", "nan"], "timeout is a number from"),
+        (["--max-cost", "inf"], "max_cost is a number from"),
+        (["--rpm", "nan"], "rpm is a number from"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_and_nothing_is_asked(run, answers, provider, words, said):
@@ -127,6 +133,51 @@ def test_a_report_that_cannot_be_written_is_said_before_anything_is_asked(run, a
     code, _, err = run("probe", "--report", "none/probe.json")
     assert (code, "none/probe.json: cannot be written" in err, provider.count) == (5, True, count)
     assert run("probe", "--report", "cassettes")[0] in (2, 5)
+
+
+@pytest.fixture(params=[signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
+def stopped(answers, monkeypatch, request):
+    """The command is told to stop at the second call: the exit code that follows."""
+    from onetake.probing import asking
+
+    calls, true = iter(range(1, 100)), asking.send
+
+    def sends(*sent):
+        if next(calls) == 2:
+            signal.raise_signal(request.param)
+        return true(*sent)
+
+    make = asking.Asker
+    monkeypatch.setattr(asking, "Asker", lambda terms: make(terms, sends))
+    answers('{"n": "1"}')
+    return 128 + request.param
+
+
+def test_what_was_asked_before_it_was_stopped_is_told_and_written(run, stopped, project):
+    code, out, _ = run("probe", "--json", "--report", "probe.json")
+    document = json.loads(out)
+    assert (code, document["drifted"], document["unasked"]) == (stopped, 1, 1)
+    assert document == json.loads((project / "probe.json").read_text("utf-8"))
+    assert jsonschema_rs.is_valid(schema(), document)
+    assert json.loads(run("status", "--json")[1])["probe"]["unasked"] == 1
+
+
+def test_what_was_recorded_again_before_it_was_stopped_is_told(run, stopped, answers):
+    code, out, _ = run("probe", "--accept", *answers.files, "--json")
+    accepted = json.loads(out)["accepted"]
+    assert (code, [one["path"] for one in accepted]) == (stopped, [f"cassettes/a/{answers.files[0].name}"])
+
+
+def test_what_can_no_longer_be_written_loses_no_report(run, answers, project, provider):
+    def answer(request):
+        for place in ("probe.json", ".onetake/probed.json"):
+            (project / place).mkdir(parents=True, exist_ok=True)
+        return openai_chat('{"n": "1"}', model="m-1")
+
+    provider.script(answer)
+    code, out, err = run("probe", "--json", "--report", "probe.json")
+    assert (code, json.loads(out)["drifted"]) == (5, 2)
+    assert [f"{name}: cannot be written" in err for name in ("probe.json", "probed.json")] == [True, True]
 
 
 def test_paths_are_told_from_where_one_stands_and_the_report_counts_from_the_settings(

@@ -16,7 +16,7 @@ import pytest
 
 from onetake.aside import AsideStore
 from onetake.cassette import Cassette
-from onetake.cli import review_markdown
+from onetake.cli import main, review_markdown
 from onetake.contract import Contract
 from onetake.format import dump_entry, load_entry
 from onetake.model import KeySpec, Response, Violation
@@ -146,29 +146,19 @@ class Terminal:
     """A command that runs in a pseudo-terminal, and a person at its keyboard."""
 
     def __init__(self, folder, words, columns, environment):
-        import fcntl
         import pty
-        import struct
-        import termios
 
-        self._ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         away = ("CI", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "VISUAL")
         env = {name: value for name, value in os.environ.items() if name not in away}
         env = {name: value for name, value in env.items() if not name.startswith(("PYTEST", "ONETAKE_"))}
         editor = folder / "editor.py"
         editor.write_text(EDITOR, encoding="utf-8")
-        env |= {"TERM": "xterm-256color", "EDITOR": f"{sys.executable} {editor}", **environment}
-        self._child = subprocess.Popen(
-            [sys.executable, "-m", "onetake", *map(str, words)],
-            cwd=folder,
-            env=env,
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            start_new_session=True,
-        )
-        os.close(theirs)
+        env |= {"TERM": "xterm-256color", "EDITOR": f"{sys.executable} -I -S {editor}", **environment}
+        # A child of this process has all modules already: a new interpreter would cost more than what is tested.
+        self._child, self._ours = pty.fork()
+        if not self._child:
+            _be_the_command(folder, words, env, columns)
+        self._code = None
         self.written = ""
         self._read_to = 0
 
@@ -195,17 +185,17 @@ class Terminal:
         """Return what is still printed, and the exit code."""
         while self._more():
             pass
-        return self.written[self._read_to :], self._child.wait(60)
-
-    def interrupt(self):
-        """Send the signal that Ctrl-C is where keys are not read."""
-        self._child.send_signal(signal.SIGINT)
+        return self.written[self._read_to :], self._ended()
 
     def end(self):
-        if self._child.poll() is None:
-            self._child.kill()
-            self._child.wait(60)
+        if self._code is None:
+            os.kill(self._child, signal.SIGKILL)
+            self._ended()
         os.close(self._ours)
+
+    def _ended(self):
+        self._code = os.waitstatus_to_exitcode(os.waitpid(self._child, 0)[1])
+        return self._code
 
     def _more(self):
         ready, _, _ = select.select([self._ours], [], [], 60)
@@ -216,6 +206,30 @@ class Terminal:
             return False
         self.written += piece.decode().replace("\r\n", "\n")
         return bool(piece)
+
+
+def _be_the_command(folder, words, environment, columns):
+    """Run the command, in a child process whose terminal this is, and end."""
+    import fcntl
+    import struct
+    import termios
+
+    code = 1
+    try:
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(environment)
+        sys.stdin, sys.stdout, sys.stderr = map(os.fdopen, (0, 1, 2), "rww")
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        sys.argv = ["onetake", *map(str, words)]
+        code = main()
+    except SystemExit as ended:
+        code = ended.code or 0
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def document(run, *words):
@@ -381,6 +395,22 @@ def dump_form(text):
     return json.dumps({"$json": message, "style": "spaced"})
 
 
+@posix
+def test_ctrl_c_in_the_editor_is_the_editors(project, git, make_entry, put, terminal):
+    git("commit", "-q", "--allow-empty", "-m", "Begin")
+    put(make_entry("one", "was said", contract=None))
+    vi = project / "vi.sh"
+    vi.write_text(
+        f'#!/bin/sh\ntrap "" INT\nkill -INT 0\nexec {sys.executable} -I -S editor.py "$1"\n', encoding="utf-8"
+    )
+    vi.chmod(0o755)
+    shell = terminal("review", EDITOR=str(vi))
+    shell.press("e")
+    assert "edited, and passed by the gate as good" in shell.press("q")
+    assert shell.rest()[1] == 0
+    assert not list((project / ".onetake" / "review" / "drafts").iterdir())
+
+
 def test_without_a_terminal_the_ways_are_told(run, project):
     code, out, err = run("review")
     assert (code, out) == (2, "")
@@ -421,7 +451,7 @@ def test_the_document_says_what_differs(run, project, few):
     refused = found[few["reject"][0].relative_to(project).as_posix()]
     assert refused["violations"] == [{"path": "$.label", "expected": "a string", "found": "1"}]
     assert refused["cassette"] == "cassettes/a"
-    assert told["counts"] == dict.fromkeys(few, 2)
+    assert told["counts"] == {**dict.fromkeys(few, 2), "moved": 0}
     new = found[few["new"][0].relative_to(project).as_posix()]
     assert new["compared_with"].endswith(", which is gone")
 
@@ -486,6 +516,7 @@ def test_a_comment_gives_a_model_no_way_out(run, git, make_entry, put, kind):
     code, out, err = run("review", "--markdown")
     assert (code, err) == (0, "")
     assert len(out.encode()) <= review_markdown.MOST_BYTES
+    assert out.startswith("<!-- onetake review -->\n### Entries to review\n")
     outside, inside = parts(out)
     assert "</details><script>" not in outside
     assert "\x1b" not in out
@@ -677,5 +708,63 @@ def test_what_differs_beside_an_answer_that_is_the_same_is_shown(run, git, make_
     put(replace(whole, response=replace(whole.response, body=body)))
     shown = run("review", "--markdown")[1]
     assert "**answer**\n\n```text\nthe same\n```" in shown
-    assert "**response**\n\n```diff\n  $.body.choices[0].hidden\n+ 1\n```" in shown
-    assert "says the same" in run("review", "--list")[1]
+    assert "**other**\n\n```diff\n  $.response.body.choices[0].hidden\n+ 1\n```" in shown
+    assert "says the same, other: 1" in run("review", "--list")[1]
+
+
+OTHERS = {
+    "$.request.url": lambda entry: {"request": replace(entry.request, url="http://127.0.0.1:2/v1/chat/completions")},
+    "$.request.headers.x-team": lambda entry: {
+        "request": replace(entry.request, headers=(*entry.request.headers, ("x-team", "red")))
+    },
+    "$.response.headers.x-id": lambda entry: {"response": replace(entry.response, headers=(("x-id", "7"),))},
+    "$.scrubbed": lambda entry: {"scrubbed": ("request.body",)},
+    "$.extra.later": lambda entry: {"extra": {"later": 1}},
+    "$.metrics.latency_ms": lambda entry: {"metrics": {"latency_ms": 3}},
+}
+
+
+def test_nothing_that_differs_hides_behind_an_answer_that_is_the_same(run, git, make_entry, put):
+    rules = KeySpec("k1", "s1", {"origins": {"http://127.0.0.1:*": "local"}})
+    local = {"contract": None, "key_spec": rules}
+    paths = {}
+    for name, change in OTHERS.items():
+        whole = make_entry(name, "said", **local)
+        whole = replace(whole, request=replace(whole.request, url="http://127.0.0.1:1/v1/chat/completions"))
+        paths[name] = put(whole), replace(whole, **change(whole))
+    git("add", "-A")
+    git("commit", "-qm", "One")
+    for path, changed in paths.values():
+        path.write_bytes(dump_entry(changed)[0])
+    found, _ = document(run)
+    rows = {line.split()[1]: line for line in run("review", "--list")[1].splitlines() if line.startswith("re-recorded")}
+    for name, (path, _) in paths.items():
+        place = path.relative_to(Path.cwd()).as_posix()
+        listed = [one["path"] for one in found[place]["differences"]["other"]]
+        listed += [f"$.{one}" for one in found[place]["unseen"]]
+        assert any(one.startswith(name) for one in listed), name
+        assert found[place]["differences"]["request"] == found[place]["differences"]["answer"] == []
+        assert "says the same, other: " in rows[place]
+
+
+def test_a_moved_entry_and_a_missing_sidecar_are_told(run, git, project, make_entry, put):
+    path = put(make_entry("one", "said", contract=None))
+    body = bytes(range(256)) * 40
+    audio = make_entry("two", contract=None)
+    other = put(replace(audio, response=replace(audio.response, body=body), answer=None, dialect=None), "cassettes/b")
+    store = DirectoryStore(other.parent)
+    for name, side in dump_entry(replace(audio, response=replace(audio.response, body=body)))[1].items():
+        store.add_side(name, side)
+    git("add", "-A")
+    git("commit", "-qm", "One")
+    path.parent.rename(path.parent.with_name("c"))
+    (side,) = (other.parent / "_raw").iterdir()
+    side.unlink()
+    found, told = document(run)
+    moved, lacking = found[f"cassettes/c/{path.name}"], found[f"cassettes/b/{other.name}"]
+    assert (moved["kind"], moved["moved_from"]) == ("moved", f"cassettes/a/{path.name}")
+    assert (lacking["kind"], lacking["lacks"]) == ("re-recorded", [f"_raw/{side.name}"])
+    assert told["counts"]["moved"] == 1
+    shown = run("review", "--markdown")[1]
+    assert f"moved: from cassettes/a/{path.name}" in shown
+    assert f"lacks: _raw/{side.name}" in shown

@@ -154,6 +154,15 @@ def test_an_excerpt_is_short_and_safe_to_print(value, shown):
     assert excerpt(value) == shown
 
 
+@pytest.mark.parametrize("before", range(0, 90, 6))
+def test_an_excerpt_holds_no_part_of_a_secret(before):
+    secret = "sk-proj-" + "Ab3dEf6hIj" * 5
+    assert secret[:12] not in excerpt({"a": "y" * before + " " + secret})
+    own = "Qz7Wx9Rt5Lk3Vb1"  # known to the project alone, which looks for it in what is told
+    told = excerpt("y" * before + " " + own)
+    assert own in told or own[:4] not in told
+
+
 def test_an_excerpt_is_never_longer_than_its_room():
     assert len(excerpt("\u202e" * 100)) == 80
     assert len(excerpt(list(range(100)), 20)) == 20

@@ -146,3 +146,19 @@ def test_an_sdk_that_is_not_seen_is_told_where_it_is_imported(messages, project)
     (packages / "vcr" / "patch.py").write_text("import httpx\n", encoding="utf-8")
     said = "openai 1.2 sends through httpx2, which the installed vcrpy 1.2 does not intercept"
     assert messages("not-intercepted", {}) == [("test_a.py", 2, said, 0)]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("os.environ.get('MODE', 'none')", True),
+        ("os.environ.get('MODE') or 'none'", True),
+        ("os.environ.get('MODE', 'once')", False),  # a hazard already
+        ("'none'", False),
+        ("'none' if os.environ.get('CI') else os.environ.get('MODE', 'none')", False),
+    ],
+)
+def test_a_mode_that_the_environment_may_change_is_said(project, said, told):
+    text = f"import os\nimport vcr\n\nmine = vcr.VCR(\n    record_mode={said})\n\n@mine.use_cassette('a')\ndef test_a(): ...\n"
+    report = examine(project({"test_a.py": text}))
+    assert [one[1:] for one in report.unclear] == [(5, "the environment may say another record mode")] * told

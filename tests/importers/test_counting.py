@@ -87,3 +87,20 @@ def test_urls_that_differ_only_in_credentials_are_one_request_and_noted_where_th
     assert (groups_of(same).only_credentials, notes_of(same)) == (0, {})
     plain = [replace(get(n, "x", b"%d" % n), request=Request("GET", f"https://h/?key={'ab'[n]}")) for n in range(2)]
     assert groups_of(by_request(plain)) == Groups(distinct=2)
+
+
+@pytest.mark.parametrize(
+    ("urls", "names"),
+    [
+        (["https://alice:p@h/me", "https://bob:p@h/me"], "userinfo"),
+        (["https://h/me?token=a&token=z", "https://h/me?token=b&token=z"], "token"),
+        (["https://h/me?authToken=a", "https://h/me?authToken=b"], "authtoken"),
+    ],
+)
+def test_two_accounts_in_the_url_are_told_apart_by_nothing_but_credentials(urls, names):
+    found = by_request(
+        Interaction(number, Request("GET", url), Response(200, JSON, b'{"a": %d}' % number), "", False)
+        for number, url in enumerate(urls)
+    )
+    assert groups_of(found) == Groups(distinct=1, repeated=1, other_answers=1, only_credentials=1)
+    assert notes_of(found)[1] == [f"its URL differs from that of position 0 only in {names}: they have one key"]

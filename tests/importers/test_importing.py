@@ -201,3 +201,56 @@ def test_an_interaction_that_vcrpy_shares_by_anchor_is_two(project, as_file, int
     assert "&id001" in path.read_text()
     found = import_file(as_file(path), Choices())
     assert [row.entry.rpartition("-")[2] for row in found.rows] == [f"{found.rows[0].key[:16]}.json", "1.json"]
+
+
+def test_a_link_below_a_folder_is_one_row_and_what_is_named_by_itself_is_read(cassette, interaction, project):
+    path = cassette(interaction())
+    try:
+        (path.parent / "test_c.yaml").symlink_to(path)
+        (project / "cassettes/linked").symlink_to(path.parent)
+    except OSError:
+        pytest.skip("no links for this user")
+    found = list(import_all(files_of([project / "cassettes"], None), Choices(writes=False)))
+    rows = {row.source.name: (row.position, row.outcome, row.reason[:9]) for one in found for row in one.rows}
+    told = (None, Outcome.REFUSED, "is a link")
+    assert rows == {"linked": told, "test_b.yaml": (0, Outcome.IMPORTED, "good"), "test_c.yaml": told}
+    (named,) = import_all(files_of([path.parent / "test_c.yaml"], None), Choices(writes=False))
+    assert [row.reason for row in named.rows] == ["good"]
+
+
+def test_a_folder_that_cannot_be_written_costs_its_own_rows_alone(cassette, interaction, project):
+    for name in ("test_a", "test_b", "test_c"):
+        cassette(interaction(name), interaction(name, status=401), name=f"c/{name}.yaml")
+    (project / "c/test_b").write_bytes(b"a file")
+    found = list(import_all(files_of([project / "c"], None), Choices()))
+    assert [[row.outcome.value for row in one.rows] for one in found] == [
+        ["imported", "would_not_record"],
+        ["refused", "refused"],
+        ["imported", "would_not_record"],
+    ]
+    assert all(row.reason.startswith("c/test_b: cannot be ") for row in found[1].rows)
+    assert [one.written for one in found] == [1, 0, 1]
+
+
+def test_a_cassette_folder_that_is_a_link_is_followed_as_a_recording_follows_it(cassette, interaction, project):
+    path = cassette(interaction())
+    (project / "elsewhere").mkdir()
+    try:
+        (path.parent / "test_b").symlink_to(project / "elsewhere")
+    except OSError:
+        pytest.skip("no links for this user")
+    (found,) = import_all(files_of([path], None), Choices())
+    assert found.written == len(list((project / "elsewhere").glob("*.json"))) == 1
+
+
+def test_a_new_folder_has_no_secret_in_its_name_and_the_report_says_the_same(cassette, interaction, project):
+    secret = "sk-proj-" + "Ab3dEf6hIj" * 5
+    for end in ("", "1"):
+        cassette(interaction(), name=f"old/{secret}/{secret}{end}.yaml")
+    found = list(import_all(files_of([project / "old"], project / "new"), Choices(project / "new")))
+    entries = [row.entry for one in found for row in one.rows]
+    assert len(set(entries)) == 2
+    for entry in entries:
+        assert (project / entry).is_file()
+        assert secret[:12] not in entry
+    assert not [path for path in (project / "new").rglob("*") if secret[:12] in path.name]

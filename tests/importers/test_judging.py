@@ -125,6 +125,31 @@ def test_a_secret_in_what_an_error_says_is_not_told(interaction, read_one, rules
     assert KEY not in judge(read_one(interaction(response=response)), PATH, rules).reason
 
 
+def test_credentials_in_urls_are_counted_wherever_they_stand(interaction, read_one, rules):
+    headers = {"location": ["https://a:b@h/x?api_key=1"], "content-type": ["application/json"]}
+    request = {"uri": "https://bob:hunter22@h/v1", "body": "client_secret=abcdefgh"}
+    request["headers"] = {"content-type": ["application/x-www-form-urlencoded"]}
+    item = interaction(request=request, response={"headers": headers})
+    assert judge(read_one(item), PATH, rules).secrets == {"credential in a URL": 3, "secret": 1}
+
+
+@pytest.mark.parametrize("length", range(0, 100, 7))
+def test_no_part_of_a_secret_is_told_where_the_text_is_cut(interaction, read_one, rules, length):
+    schema = {"type": "object", "properties": {"label": {"type": "string", "maxLength": 5}}}
+    rules = replace(rules, contracts=(Contract(schema, name="items", schema_version=1),))
+    own = "Qz7Wx9Rt5Lk3Vb1"  # known by its value alone: the request carries it
+    request = {"headers": {"content-type": ["application/json"], "authorization": [f"Bearer {own}"]}}
+    for secret in (KEY, own):
+        said = json.dumps({"label": "y" * length + " " + secret})
+        one = read_one(interaction("?", said, request=request))
+        refused, kept = judge(one, PATH, rules), judge(one, PATH, replace(rules, keep=("violation",)))
+        told = [refused.reason, *(each.found for each in kept.entry.violations)]
+        assert len(told) == 2
+        assert not [each for each in told if secret[8:12] in each]
+        broken = read_one(interaction(request=request, response={"body": {"string": f"{secret} oops"}}))
+        assert secret[8:12] not in judge(broken, PATH, rules).reason
+
+
 def test_a_contract_judges(interaction, read_one, rules):
     schema = {"type": "object", "properties": {"label": {"enum": ["bug", "idea"]}}, "required": ["label"]}
     rules = replace(rules, contracts=(Contract(schema, name="items", schema_version=3),))

@@ -10,6 +10,9 @@ from onetake.errors import UsageError
 from onetake.importers.placing import Choices, File, named_in, rules_of, target_of
 from onetake.importers.reading import stem_of
 from onetake.model import Request
+from onetake.options import without_secrets
+from onetake.scrub import Scrubber
+from onetake.settings import load_settings
 from onetake.stores.naming import folder_name
 
 
@@ -27,6 +30,15 @@ from onetake.stores.naming import folder_name
 def test_a_cassette_is_called_as_the_folder_of_its_test(tmp_path, name):
     path = tmp_path / "cassettes/test_m" / name
     assert target_of(path, path, None) == path.parent / folder_name(stem_of(path))
+
+
+def test_a_cassette_is_called_as_the_folder_of_a_test_whose_name_holds_a_secret(project):
+    (project / "onetake.toml").write_text('[scrub]\npatterns = ["badge-[0-9]{6}"]\n')
+    for secret in ("badge-123456", "sk-proj-" + "Ab3dEf6hIj" * 5):
+        path = project / f"cassettes/test_m/test_a[{secret}].yaml"
+        name = without_secrets(stem_of(path), Scrubber(load_settings(project).scrub))
+        assert secret not in name
+        assert target_of(path, path, None) == path.parent / folder_name(name)
 
 
 def test_two_formats_of_one_name_have_two_cassettes_and_the_first_has_the_name(tmp_path):

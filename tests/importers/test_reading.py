@@ -205,13 +205,15 @@ def test_files_are_listed_once_in_order_and_none_of_ours(tmp_path):
     key = "0123456789abcdef"
     names = ["b.yaml", "a/z.yml", "a/b.json.gz", "a/plain", "a/other", ".hidden/a.yaml", "node_modules/a.yaml"]
     names += [f"a/chat-{key}.json", "a/_schemas/x.json", "a/_raw/y.json", "a/c.py", "a/.d.yaml", "B/e.YAML"]
+    names += ["a/..yaml", "a/._b.yaml", "a/.plain"]
     for name in names:
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True, parents=True)
         path.write_bytes(b"interactions: []" if name == "a/plain" else b"x")
     explicit = tmp_path / f"a/chat-{key}.json"
     found = [path.relative_to(tmp_path).as_posix() for path in files_under([tmp_path, tmp_path / "a", explicit])]
-    assert found == ["b.yaml", "B/e.YAML", "a/b.json.gz", "a/plain", "a/z.yml", f"a/chat-{key}.json"]
+    below = ["a/..yaml", "a/.d.yaml", "a/b.json.gz", "a/plain", "a/z.yml"]
+    assert found == ["b.yaml", "B/e.YAML", *below, f"a/chat-{key}.json"]
 
 
 def test_a_folder_that_cannot_be_listed_is_told(tmp_path, monkeypatch):
@@ -227,7 +229,7 @@ def test_a_folder_that_cannot_be_listed_is_told(tmp_path, monkeypatch):
     assert list(files_under([tmp_path])) == [tmp_path / "a.yaml", tmp_path / "closed"]
 
 
-def test_links_below_a_folder_are_not_followed(tmp_path):
+def test_links_below_a_folder_are_named_and_not_followed(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "real/a.yaml").write_bytes(YAML)
     try:
@@ -235,7 +237,8 @@ def test_links_below_a_folder_are_not_followed(tmp_path):
         (tmp_path / "linked").symlink_to(tmp_path / "real")
     except OSError:
         pytest.skip("no links for this user")
-    assert list(files_under([tmp_path])) == [tmp_path / "real/a.yaml"]
+    found = [path.relative_to(tmp_path).as_posix() for path in files_under([tmp_path])]
+    assert found == ["linked", "real/a.yaml", "real/b.yaml"]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,10 @@ from onetake.imported import imported_from
 from onetake.importers import writing
 from onetake.importers.judging import Outcome, judge
 from onetake.importers.writing import Target
+from onetake.key import Keyer
+from onetake.scrub import Scrubber
 from onetake.scrub.scanning import Finding
+from onetake.settings import KeyRules
 from onetake.stores.directory import DirectoryStore
 from onetake.writing import SecretLeftError
 
@@ -22,9 +25,10 @@ PATH = "a.yaml"
 def judged(interaction, read_one, rules):
     """Return a function that judges a chat call, of a position in a file."""
 
-    def make(asked="Hello?", said="Good day.", *, position=0, path=PATH, keep=(), status=200):
+    def make(asked="Hello?", said="Good day.", *, position=0, path=PATH, keep=(), status=200, by=rules, marks=()):
         one = replace(read_one(interaction(asked, said, status=status)), position=position)
-        return judge(one, path, replace(rules, keep=keep))
+        request = replace(one.request, headers=(*one.request.headers, *marks))
+        return judge(replace(one, request=request), path, replace(by, keep=keep))
 
     return make
 
@@ -129,6 +133,31 @@ def test_a_source_that_was_changed_since_is_refused(judged, target, held):
     assert list(held().values()) == ["before"]
 
 
+def test_what_has_another_key_by_new_rules_takes_the_place_of_what_was_imported(judged, target, held, rules):
+    by_header = KeyRules(headers=("x-user",))
+    new = replace(rules, keyer=Keyer(by_header), scrubber=Scrubber(key_headers=by_header.headers))
+    calls = [{"said": said, "position": number, "marks": (("x-user", said),)} for number, said in enumerate("ab")]
+    first, dry = target(), target(writes=False)
+    before = [first.place(judged(**call)).entry for call in calls]
+    told = [dry.place(judged(**call, by=new)).entry for call in calls]
+    assert len(held()) == 2
+    for by in (new, rules, new):
+        into = target()
+        placed = [into.place(judged(**call, by=by)) for call in calls]
+        assert [(one.judged.outcome, one.was_there) for one in placed] == [(Outcome.IMPORTED, False)] * 2
+        assert [one.entry for one in placed] == (told if by is new else before)
+        assert sorted(held().values()) == ["a", "b"]
+    assert [ordinal for _, ordinal in held()] == [0, 0]
+
+
+def test_another_request_at_an_imported_position_is_refused(judged, target, held):
+    target().place(judged("before", "one"))
+    placed = target().place(judged("edited", "two"))
+    assert placed.judged.outcome is Outcome.REFUSED
+    assert placed.judged.reason.startswith("it was imported before as another request, in ")
+    assert list(held().values()) == ["one"]
+
+
 def test_what_another_process_imported_meanwhile_is_there(judged, target, held):
     ours, theirs = target(), target()
     one, other = judged(said="a"), judged(said="b", position=1)
@@ -140,7 +169,7 @@ def test_what_another_process_imported_meanwhile_is_there(judged, target, held):
     late = target()
     late.find(judged("Another?"))
     target().place(judged("Another?", "theirs", path="b.yaml"))
-    refused = late.place(judged("Another?", "ours"))
+    refused = late.place(judged("Another?", "ours", position=2))
     assert refused.judged.reason.startswith("another answer to the same request lies in its place")
 
 

@@ -103,7 +103,10 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
         ("? " * 5000, "nest"),
         ("a:\n\t- b", "line 2"),
         ("a: 'b", "no YAML"),
-        ("a: " + "9" * 5000, "line 1: a number that cannot be read"),
+        ("a: " + "9" * 5000, "line 1: a number that is too long"),
+        ("a: 1" + ":59" * 2000, "line 1: a number that is too long"),
+        ("a: 1" + ":59" * 2000 + ".5", "line 1: a number that is too long"),
+        ("a: !!int ''", "line 1: a number that cannot be read"),
         ("{<<: 5}", "a merge of what is no mapping"),
         (b"a: \xff\xfe", "no YAML"),
         (b"a: \x01", "no YAML"),
@@ -135,3 +138,10 @@ def test_without_pyyaml_the_command_that_installs_it_is_told(monkeypatch):
 def test_without_libyaml_the_values_are_the_same(monkeypatch):
     monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
     assert load("a: &x [1, 'b', !!binary aGk=]\nc: *x\n") == {"a": [1, "b", b"hi"], "c": [1, "b", b"hi"]}
+
+
+def test_many_merges_into_one_mapping_are_each_found_at_once():
+    text = "- &a {x: 1}\n- {" + "<<: *a, " * 20_000 + "y: 2}\n"
+    assert load(text.encode(), most_text=1_000_000)[1] == {"x": 1, "y": 2}
+    text = "- &a {x: 1}\n- {<<: *a, z: <<, <<: {w: 3}, '<<': 4}\n"
+    assert load(text.encode(), most_text=1000)[1] == {"x": 1, "w": 3, "z": "<<", "<<": 4}

@@ -11,7 +11,7 @@ from onetake.errors import UsageError
 from onetake.probing.accepting import accept
 from onetake.probing.asking import Asker
 from onetake.stores.sqlite import SqliteStore
-from onetake.testing.provider import openai_chat, openai_error
+from onetake.testing.provider import Reply, json_reply, openai_chat, openai_error
 from onetake.upkeep.checking import check
 from onetake.writing import write
 
@@ -164,4 +164,70 @@ def test_nothing_is_asked_where_one_file_is_no_entry_or_all_is_sealed(chats, jud
     monkeypatch.setenv("ONETAKE_MODE", "none")
     with pytest.raises(UsageError, match="ONETAKE_MODE=none"):
         accept(judged, Asker())
+    assert provider.count == count
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(200, (("content-type", "text/html"),), (b"<html>Please log in</html>",)),
+        json_reply({}),
+        json_reply(None),
+        json_reply({"queued": True}, status=202),
+        openai_chat(""),
+    ],
+    ids=["login page", "no fields", "null", "queued", "nothing said"],
+)
+def test_what_a_probe_calls_no_answer_replaces_none(chats, provider, reply):
+    provider.script(lambda request: openai_chat("old", model="m-1"))
+    (path,) = chats("one")
+    before = path.read_bytes()
+    provider.script(lambda request: reply)
+    (one,) = accept([path], Asker())
+    assert one.why in (getattr(one.came, "why", ""), "no answer is where it is read")
+    assert path.read_bytes() == before
+
+
+def test_the_answer_that_is_replaced_lies_in_the_trash(chats, judged, provider):
+    store = SqliteStore(chats.root / "calls.db")
+    assert write(store, read_entry(judged[0]), {}, over=False)
+    store.close()
+    before = judged[0].read_bytes()
+    provider.script(lambda request: openai_chat('{"label": "new"}', model="m-1"))
+    assert [one.why for one in accept([judged[0], chats.root / "calls.db" / judged[0].name], Asker())] == ["", ""]
+    for cassette in ("cassettes/a", "calls.db"):
+        (old,) = (chats.root / ".onetake/trash" / cassette).glob("chat-*.json")
+        assert old.read_bytes() == before
+        assert said(old) == '{"label": "old"}'
+    provider.script(lambda request: openai_chat('{"label": 1}', model="m-1"))
+    assert next(accept([judged[1]], Asker())).why
+    assert len(list((chats.root / ".onetake/trash/cassettes/a").glob("chat-*.json"))) == 1
+
+
+@pytest.mark.parametrize("field", ["model", "content"])
+def test_the_credential_that_was_sent_reaches_no_entry(chats, provider, field):
+    key = "gateway word 1234".replace(" ", "-")  # no pattern knows it
+    chats.settings(f'[credentials]\n"{provider.url}" = "GATEWAY_KEY"\n')
+    provider.script(lambda request: openai_chat("old", model="m-1"))
+    (path,) = chats("one")
+
+    def echo(request):
+        heard = request.header("authorization")
+        return openai_chat("new", model=heard) if field == "model" else openai_chat(f"you are {heard}", model="m-1")
+
+    provider.script(echo)
+    (one,) = accept([path], Asker(), environ={"GATEWAY_KEY": key})
+    assert one.why == ""
+    assert provider.requests[-1].header("authorization") == f"Bearer {key}"
+    assert not any(key in file.read_text("utf-8") for file in chats.root.rglob("*") if file.is_file())
+    assert key not in repr(one)
+    assert read_entry(path).request == read_entry(next((chats.root / ".onetake/trash").rglob("chat-*.json"))).request
+
+
+def test_wrong_settings_are_said_before_anything_is_asked(chats, judged, provider):
+    (path,) = chats("three")
+    (chats.root / "items.json").unlink()
+    count = provider.count
+    with pytest.raises(UsageError, match=r"items\.json"):
+        accept([path, *judged], Asker())
     assert provider.count == count

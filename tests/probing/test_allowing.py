@@ -6,6 +6,9 @@ import pydantic
 import pytest
 
 from onetake.contract import Contract
+from onetake.probing.allowing import weighed
+from onetake.probing.shape_changes import changes
+from onetake.probing.shapes import shape_of
 from onetake.testing.provider import openai_chat
 
 SCHEMA = {
@@ -104,3 +107,36 @@ class Named(pydantic.BaseModel):
 def test_a_type_whose_validator_breaks_on_another_type_does_not_take_it(beside, found):
     old, new = openai_chat(json={"id": "7"}), openai_chat(json={"id": 7})
     assert grades(found, beside(old, new, contracts=[Contract(Named)])) == [("info", "type", "answer$.id")]
+
+
+def weigh(recorded, live, refused=None):
+    """Return the grades of changes where all but one type pass, and what was judged."""
+    judged = []
+
+    def fits(value):
+        judged.append(value)
+        return not any(isinstance(inner, refused) for inner in value.values()) if refused else True
+
+    found = list(changes(shape_of(*recorded), shape_of(*live)))
+    return [str(one.severity) for one in weighed(found, fits, recorded, live)], judged
+
+
+def test_each_value_is_judged_once_however_much_is_another():
+    wide = {f"k{number}": number for number in range(50)}
+    assert weigh([wide] * 3, [{}, {}]) == (["info"] * 50, [wide] * 3 + [{}] * 2)
+    assert weigh([wide], [wide]) == ([], []), "nothing differs"
+    assert weigh([wide], [{}, {"k": "x"}], str)[1] == [wide, {}, {"k": "x"}], "one that does not fit excuses none"
+
+
+def test_a_type_is_tried_once_for_each_change_where_the_other_stands():
+    old, new = {f"k{number}": number for number in range(50)}, {f"k{number}": "x" for number in range(50)}
+    grades, judged = weigh([old] * 3, [old, {}, new, new], dict)
+    assert grades == ["info"] * 50 and len(judged) < 7 + 50 * 6
+    assert all(one in (old, new, {}) or one.keys() == new.keys() for one in judged)
+
+
+def test_calls_without_the_field_do_not_make_its_type_another(beside, found):
+    tool = {"type": "function", "function": {"name": "find", "parameters": SCHEMA}}
+    old, new = (openai_chat(tool_calls=[("find", {"id": one}), ("find", {})]) for one in ("7", 7))
+    compared = beside(old, new, asked={"model": "m", "messages": [], "tools": [tool]})
+    assert grades(found, compared) == [("info", "type", "tools.find$.id")]

@@ -1,28 +1,6 @@
 """What the model said, choice by choice."""
 
-import pytest
-
-from onetake.probing.answer_findings import said_json
-from onetake.probing.heard import NOTHING
 from onetake.testing.provider import openai_chat, openai_response
-
-
-@pytest.mark.parametrize(
-    ("text", "is_held", "value"),
-    [
-        ('{"a": 1}', False, {"a": 1}),
-        (" [1]\n", False, [1]),
-        ("42", False, NOTHING),
-        ("42", True, 42),
-        ("null", True, None),
-        ('{"a": 1', True, NOTHING),
-        ('{"a": NaN}', False, NOTHING),
-        ("```json\n{}\n```", False, NOTHING),
-        (None, True, NOTHING),
-    ],
-)
-def test_which_texts_are_json(text, is_held, value):
-    assert said_json(text, is_held=is_held) == value
 
 
 def test_json_that_turns_into_prose_is_an_error_and_prose_into_json_a_warning(beside, found):
@@ -32,6 +10,28 @@ def test_json_that_turns_into_prose_is_an_error_and_prose_into_json_a_warning(be
     assert found(beside(openai_chat(json={"a": 1}), openai_chat(json=[1]))) == [
         ("error", "type", "answer$", "object", "array")
     ]
+
+
+def test_json_in_a_fence_is_compared_and_a_fence_that_comes_breaks_readers(beside, found):
+    plain, numbered = openai_chat('{"a": "x"}'), openai_chat('{"a": 1}')
+    fenced, other = openai_chat('```json\n{"a": "x"}\n```'), openai_chat('```json\n{"a": 1}\n```')
+    assert found(beside(fenced, other)) == [("error", "type", "answer$.a", "string", "number")]
+    assert found(beside(fenced, fenced)) == []
+    assert found(beside(plain, fenced)) == [("error", "type", "answer$", "object", "object in a Markdown fence")]
+    assert [one[0] for one in found(beside(fenced, plain))] == ["warning"]
+    assert [one[:3] for one in found(beside(plain, other))] == [
+        ("error", "type", "answer$"),
+        ("error", "type", "answer$.a"),
+    ]
+    assert ("error", "type", "answer$", "object in a Markdown fence", "text") in found(beside(fenced, openai_chat("x")))
+    assert found(beside(plain, numbered)) == [("error", "type", "answer$.a", "string", "number")]
+
+
+def test_json_beside_a_tool_call_is_compared(beside, found):
+    old, new, prose = (openai_chat(text, tool_calls=[("t", {})]) for text in ('{"a": "x"}', '{"a": 1}', "Well"))
+    assert found(beside(old, new)) == [("error", "type", "answer$.a", "string", "number")]
+    assert found(beside(old, prose)) == [("error", "type", "answer$", "object", "text")]
+    assert {one[0] for one in found(beside(old, openai_chat(tool_calls=[("t", {})])))} == {"info"}
 
 
 def test_each_choice_has_its_name(beside, found):

@@ -23,38 +23,9 @@ def entry(body, url=f"{OPENAI}/responses", method="POST", **fields):
 CHAT = {"model": "m", "messages": [{"role": "user", "content": "file_id: file-1"}]}
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        CHAT,
-        {**CHAT, "previous_response_id": None, "conversation": "", "container": {"skills": []}, "session_id": {}},
-        {**CHAT, "tools": [{"function": {"parameters": {"properties": {"file_id": {"type": "string"}}}}}]},
-        {**CHAT, "tools": [{"input_schema": {"required": ["file_id"], "file_ids": ["x"]}}]},
-        {**CHAT, "messages": [{"content": [{"type": "tool_use", "input": {"file_id": "own"}}]}]},
-        {"model": "m", "input": [{"type": "reasoning", "id": "rs_1", "encrypted_content": "x"}]},
-        {"model": "m", "input": "x", "tools": [{"type": "code_interpreter", "container": {"type": "auto"}}]},
-    ],
-)
-def test_what_holds_all_that_is_asked_can_be_asked_again(body):
-    assert why_not(entry(body)) == ""
-
-
-@pytest.mark.parametrize(
-    ("body", "why"),
-    [
-        ({"model": "m", "input": "x", "previous_response_id": "resp_1"}, "previous_response_id"),
-        ({"model": "m", "input": "x", "conversation": "conv_1"}, "conversation"),
-        ({"model": "m", "input": "x", "conversation": {"id": "conv_1"}}, "conversation"),
-        ({"model": "m", "input": [{"type": "input_file", "file_id": "file-1"}]}, "file_id"),
-        ({"model": "m", "input": [{"type": "item_reference", "id": "msg_1"}]}, "item_reference"),
-        ({"model": "m", "input": [{"type": "reasoning", "id": "rs_1", "summary": []}]}, "reasoning"),
-        ({"model": "m", "input": "x", "tools": [{"type": "file_search", "vector_store_ids": ["vs"]}]}, "vector_store"),
-        ({"contents": [{"parts": [{"fileData": {"fileUri": "https://x/files/a"}}]}]}, "fileUri"),
-        ({"contents": [], "cachedContent": "cachedContents/1"}, "cachedContent"),
-    ],
-)
-def test_what_the_provider_keeps_makes_it_unaskable(body, why):
-    assert why in why_not(entry(body))
+def test_what_hangs_on_the_provider_is_not_asked():
+    assert why_not(entry(CHAT)) == ""
+    assert "previous_response_id" in why_not(entry({"model": "m", "input": "x", "previous_response_id": "resp_1"}))
 
 
 @pytest.mark.parametrize(

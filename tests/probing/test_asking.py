@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from onetake.errors import UsageError
 from onetake.key_specs import current
 from onetake.model import Entry, Request, Response
 from onetake.probing.asking import Asker, Terms
@@ -117,3 +118,46 @@ def test_without_a_price_nothing_is_asked_under_a_budget(asker):
     asking, sent, _ = asker(max_cost=100)
     unasked = ask(asking, entry(model="nobody-knows", url="http://127.0.0.1:1/v1/chat/completions"))
     assert (unasked.outcome, "price is not known" in unasked.why, sent) == (Outcome.UNASKED, True, [])
+
+
+@pytest.mark.parametrize(
+    ("said", "times"),
+    [({"n": 4}, 4), ({"best_of": 3, "n": 2}, 3), ({"generationConfig": {"candidateCount": 5}}, 5), ({}, 1)],
+)
+def test_every_answer_that_a_request_asks_for_counts_against_the_budget(asker, said, times):
+    pytest.importorskip("genai_prices")
+    # 1,000 tokens in for 0.0025 dollars, each answer of 1,000 for 0.01.
+    most = 0.0025 + times * 0.01
+    assert ask(asker(max_cost=most - 0.001)[0], entry(max_tokens=1000, **said)).outcome is Outcome.UNASKED
+    assert isinstance(ask(asker(max_cost=most + 0.001)[0], entry(max_tokens=1000, **said)), Answered)
+
+
+def test_several_prompts_in_one_request_have_an_answer_each(asker):
+    pytest.importorskip("genai_prices")
+    url = "https://api.openai.com/v1/completions"
+    several = entry(url=url, max_tokens=1000, prompt=["a", "b", "c"])
+    assert ask(asker(max_cost=0.03)[0], several).outcome is Outcome.UNASKED
+    assert isinstance(ask(asker(max_cost=0.03)[0], entry(url=url, max_tokens=1000, prompt=[1, 2, 3])), Answered)
+
+
+def test_without_a_limit_in_the_request_that_of_its_model_counts(asker):
+    pytest.importorskip("genai_prices")
+    # gpt-4o: 128,000 tokens, 10 dollars a million.
+    tight = ask(asker(max_cost=1)[0], entry())
+    assert (tight.outcome, "it may cost $1.28" in tight.why) == (Outcome.UNASKED, True)
+    assert isinstance(ask(asker(max_cost=1.3)[0], entry()), Answered)
+    unknown = ask(asker(max_cost=100)[0], entry(model="gpt-4.5-preview"))
+    assert (unknown.outcome, "sets its answer no limit" in unknown.why) == (Outcome.UNASKED, True)
+
+
+def test_vectors_need_no_limit(asker):
+    pytest.importorskip("genai_prices")
+    url = "https://api.openai.com/v1/embeddings"
+    assert isinstance(ask(asker(max_cost=0.01)[0], entry("text-embedding-3-small", url, input="x")), Answered)
+
+
+@pytest.mark.parametrize("name", ["timeout", "rpm", "max_cost"])
+@pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), 1e30, "5", True])
+def test_a_number_that_is_out_of_all_reason_is_refused(name, value):
+    with pytest.raises(UsageError, match=f"{name} is a number from "):
+        Terms(**{name: value})

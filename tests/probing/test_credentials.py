@@ -132,3 +132,9 @@ def test_values_are_hidden_in_texts():
     environ = {"GATEWAY_KEY": "gate-word", "OPENAI_API_KEY": "plain-word", "AWS_BEARER_TOKEN_BEDROCK": "bedrock-word"}
     found = Credentials({"https://x.example": "GATEWAY_KEY"}, environ | {"MISTRAL_API_KEY": "short"})
     assert found.hidden("gate-word, a plain-word, bedrock-word and short") == "…, a …, … and short"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.999", "127.0.0.256", "127.\u0660.\u0660.\u0661", "127.0.0.1.2", "127.0.0"])
+def test_what_only_looks_like_this_machine_is_not_asked(host):
+    assert isinstance(of(f"http://{host}:8080/v1/x"), Barred)
+    assert isinstance(of(f"https://{host}:8080/v1/x"), Barred)

@@ -102,3 +102,10 @@ def test_a_file_whose_rules_run_for_ever_does_not_hold_up_the_others(chats, gath
         signal.setitimer(signal.ITIMER_REAL, *timer)
     assert (asked, list(others)) == (["two"], ["a" * 40])
     assert others["a" * 40].startswith("it cannot be looked through (it took more than ")
+
+
+def test_a_word_that_selects_by_what_there_is_not_is_refused_with_the_nearest(chats, gathered):
+    (path,) = chats("one", folder="cassettes/modle:b")
+    with pytest.raises(UsageError, match=r"--select modle:m-1: nothing is selected by 'modle'; did you mean 'model'\?"):
+        gathered("modle:m-1")
+    assert gathered(path.relative_to(chats.root).as_posix())[0] == ["one"]

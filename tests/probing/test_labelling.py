@@ -51,3 +51,37 @@ def test_labels_are_looked_for_where_the_contract_judges(beside, found):
 def test_the_whole_text_may_be_the_label(beside):
     assert beside(openai_chat("bug"), openai_chat("bug "), label_paths=["$"]).labels == (Label("$", False),)
     assert beside(openai_chat("bug"), openai_chat("wish"), label_paths=["$"]).labels == (Label("$", True),)
+
+
+def test_a_label_of_a_list_belongs_to_its_item(beside, found):
+    old, new = (openai_chat(json=[{"l": one}, {"l": other}, {}]) for one, other in ("ab", "ba"))
+    moved = openai_chat(json=[{"l": "a"}, {}, {"l": "b"}])
+    assert found(beside(old, new, label_paths=["$[*].l"])) == [
+        ("warning", "label", "$[*].l", '["a", "b"]', '["b", "a"]')
+    ]
+    assert found(beside(old, moved, label_paths=["$[*].l"])) == [
+        ("warning", "label", "$[*].l", '["a", "b"]', '["a", null, "b"]')
+    ]
+    assert beside(old, old, label_paths=["$[*].l"]).labels == (Label("$[*].l", False),)
+
+
+@pytest.mark.parametrize("calls", [(), [("t", {})]])
+def test_labels_are_found_in_json_in_a_fence_and_beside_a_tool_call(beside, calls):
+    old, same, other = (
+        openai_chat(f'```json\n{{"label": "{label}"{more}}}\n```', tool_calls=calls)
+        for label, more in (("bug", ""), ("bug", ', "n": 1'), ("wish", ""))
+    )
+    assert beside(old, same, label_paths=["$.label"]).labels == (Label("$.label", False),)
+    assert beside(old, other, label_paths=["$.label"]).labels == (Label("$.label", True),)
+
+
+def test_a_label_that_cannot_be_looked_up_is_told(beside, found):
+    prose, data = openai_chat('Here: {"label": "bug"}'), openai_chat(json={"n": 1})
+    compared = beside(prose, prose, label_paths=["$.label"])
+    assert compared.labels == ()
+    assert found(compared) == [("warning", "label", "$.label", "no JSON to look in", "no JSON to look in")]
+    assert ("warning", "label", "$.label", "no JSON to look in", None) in found(
+        beside(prose, data, label_paths=["$.label"])
+    )
+    assert found(beside(data, data, label_paths=["$.label"])) == [], "it may be absent"
+    assert found(beside(prose, prose, label_paths=["$"])) == [], "the text itself is the label"

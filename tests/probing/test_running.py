@@ -177,7 +177,26 @@ def test_what_is_sealed_asks_nothing(chats, provider, monkeypatch):
     assert provider.count == count
 
 
-@pytest.mark.parametrize("given", [{"sample": 0}, {"repeat": 3}, {"select": ["model:none"]}])
+@pytest.mark.parametrize("word", ["none", "replay"])
+def test_a_seal_is_told_in_its_own_word(chats, monkeypatch, word):
+    chats("one")
+    monkeypatch.setenv("ONETAKE_MODE", word)
+    with pytest.raises(UsageError, match=f"ONETAKE_MODE={word} lets nothing be asked"):
+        probe()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"sample": 0},
+        {"repeat": 3},
+        {"select": ["model:none"]},
+        {"select": "model:m-1"},
+        {"timeout": float("nan")},
+        {"rpm": 0},
+        {"max_cost": -1},
+    ],
+)
 def test_what_chooses_nothing_is_said(chats, given):
     chats("one")
     with pytest.raises(UsageError):

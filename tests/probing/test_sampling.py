@@ -33,10 +33,17 @@ def test_a_rare_stratum_is_asked_too():
     assert len(choose(common + rare, 1000)) == 103
 
 
-def test_one_request_is_asked_once_in_a_stratum():
+def test_one_request_is_asked_once_whatever_judges_it():
     twice = [candidate(1, path=Path(f"{name}.json")) for name in "ba"]
     assert choose(twice, 5) == [twice[1]]
-    assert len(choose([*twice, candidate(1, contract="items")], 5)) == 2, "another contract judges it otherwise"
+    common = [candidate(number) for number in range(1, 9)]
+    rare = candidate(1, path=Path("r.json"), contract="items")
+    for entries in ([*common, rare], [rare, *common]):
+        chosen = choose(entries, 9)
+        assert sorted(one.key for one in chosen) == [one.key for one in common], "each key once"
+        assert rare in chosen[:2], "of the rarer contract"
+        assert choose(entries, 4) == chosen[:4]
+    assert choose([candidate(1), rare], 5) in ([candidate(1)], [rare])
 
 
 def test_the_oldest_go_first_and_those_without_a_date_before_all():

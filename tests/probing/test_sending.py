@@ -131,3 +131,67 @@ def test_the_proxy_of_the_environment_is_asked_for_a_tunnel_and_sees_no_credenti
 def test_this_machine_is_asked_without_a_proxy(provider, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     assert send(asked(provider), (), 5).response.status == 200
+
+
+HEAD = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n"
+
+
+@pytest.mark.parametrize("dribble", [b"HTTP/1.1 200 OK\r\nx-slow: ", HEAD + b"\r\n", HEAD + b"\r\n5;"])
+def test_what_trickles_in_is_no_answer_wherever_it_does(dribble):
+    ended = threading.Event()
+
+    def trickle(listener):
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(dribble)
+            while not ended.wait(0.02):  # each byte well within the limit
+                try:
+                    connection.sendall(b"0")
+                except OSError:
+                    return
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=trickle, args=(listener,))
+        thread.start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1/x"
+        giving_up = threading.Timer(5, ended.set)  # without a deadline this would never end
+        giving_up.start()
+        try:
+            with pytest.raises(NoAnswerError, match=r"no whole answer within 0\.1 s"):
+                send(Request("POST", url, JSON, b"{}"), (), 0.1)
+        finally:
+            giving_up.cancel()
+            ended.set()
+            thread.join()
+
+
+@pytest.mark.parametrize("name", ["Host ", "Content-Length ", "Transfer-Encoding\t", "", "x y", "\u0663"])
+def test_a_name_that_another_server_may_read_otherwise_is_not_sent(provider, name):
+    with pytest.raises(NoAnswerError, match="the name of a header is none"):
+        send(asked(provider, headers=(*JSON, (name, "3"))), (("authorization", "Bearer k"),), 5)
+    assert provider.count == 0
+
+
+@pytest.mark.parametrize(
+    "proxy",
+    [
+        "https://bob:hunter2@127.0.0.1:{port}",
+        "socks5://bob:hunter2@127.0.0.1:{port}",
+        "http://bob:hunt/er2@127.0.0.1:{port}",
+        "http://bob:hunter2@127.0.0.1:hunter2",
+        "http://[hunter2",
+    ],
+)
+@pytest.mark.parametrize("variable", ["https_proxy", "all_proxy"])
+def test_a_proxy_that_is_spoken_to_otherwise_is_refused_and_not_quoted(monkeypatch, proxy, variable):
+    for name in ("https_proxy", "all_proxy", "no_proxy", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setblocking(False)
+        monkeypatch.setenv(variable, proxy.format(port=listener.getsockname()[1]))
+        with pytest.raises(NoAnswerError, match=f"{variable.upper()} names no proxy") as refused:
+            send(Request("POST", "https://api.openai.com/v1/x", JSON, BODY), (("authorization", "Bearer k"),), 5)
+        with pytest.raises(BlockingIOError):
+            listener.accept()
+    assert "hunt" not in f"{refused.value}{refused.value.__cause__}"

@@ -63,6 +63,28 @@ def test_a_word_of_the_api_that_is_in_a_long_text_by_chance_is_not_said():
     assert fields(envelope(*pieces, said=[text]))["delta"].said, "piece by piece"
 
 
+class Text(str):
+    """A text that counts how often it is searched."""
+
+    searched = 0
+
+    def __contains__(self, piece):
+        Text.searched += 1
+        return super().__contains__(piece)
+
+
+def test_what_stands_in_every_event_is_looked_for_once():
+    events = [{"id": "chat-1", "model": "m-1"}] * 100
+    assert not fields(envelope(*events, said=[Text("It rains.")]))["id"].said
+    assert Text.searched == 2
+
+
+def test_of_many_numbers_the_shape_is_that_of_one():
+    shape = shape_of([1, 2.5, 3])
+    assert shape.items.types == {"number"} and shape.items.own
+    assert shape_of([1, True, "x", None]).items.types == {"number", "boolean", "string", "null"}
+
+
 def test_names_that_are_data_have_no_fields():
     shape = envelope([{" to": -0.1, "ken": -0.2}])
     assert shape.items.forms == {} and shape.items.items.types == {"number"}

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 from hashlib import sha256
 
 import pytest
@@ -20,7 +23,7 @@ def test_the_entries_of_a_commit_and_what_was_in_them(desk):
     assert is_same(before, base.files[path])
     assert not is_same(b"other", base.files[path])
     assert base.read(path.with_name("other.json")) is None
-    assert base.sides(path.parent) == [f"_schemas/{desk.contract.digest}.json"]
+    assert base.sides == {path.parent: (f"_schemas/{desk.contract.digest}.json",)}
 
 
 def test_only_what_lies_where_cassettes_may_lie(desk):
@@ -38,7 +41,14 @@ def test_line_ends_that_git_turned_count_for_nothing(desk):
     path = desk.put(desk.entry())
     desk.commit()
     (digest,) = base_of(desk.root, None).files.values()
-    assert is_same(path.read_bytes().replace(b"\n", b"\r\n"), digest)
+    unix, windows = path.read_bytes(), path.read_bytes().replace(b"\n", b"\r\n")
+    assert is_same(windows, digest)
+    path.write_bytes(windows)
+    desk.commit()
+    (digest,) = base_of(desk.root, None).files.values()
+    assert is_same(windows, digest)
+    assert is_same(unix, digest)
+    assert not is_same(unix + b"x", digest)
 
 
 def test_a_start_that_a_link_leads_to(desk, tmp_path_factory):
@@ -68,6 +78,33 @@ def test_no_repository_and_no_commit_are_told(tmp_path, desk):
     assert base_of(outside, None).why_none == "git knows no repository here"
     with pytest.raises(UsageError, match="git knows no repository here"):
         base_of(outside, "HEAD")
+
+
+def test_a_commit_that_git_cannot_list_is_no_commit_without_entries(desk):
+    desk.put(desk.entry())
+    desk.commit()
+    tree = desk.git("rev-parse", "HEAD^{tree}")
+    (desk.root / ".git" / "objects" / tree[:2] / tree[2:]).unlink()  # as in a clone that was made without trees
+    with pytest.raises(UsageError, match=r"`git ls-tree .*` gives no answer: fatal: not a tree object; "):
+        base_of(desk.root, None)
+
+
+def test_a_commit_that_is_damaged_is_not_taken_for_none(desk):
+    commit = desk.git("rev-parse", "HEAD")
+    (desk.root / ".git" / "objects" / commit[:2] / commit[2:]).unlink()
+    with pytest.raises(UsageError, match="git cannot read the commit that HEAD names"):
+        base_of(desk.root, None)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the program in between is a shell script")
+def test_a_repository_that_git_does_not_trust_is_told_in_its_words(desk, tmp_path_factory, monkeypatch):
+    folder = tmp_path_factory.mktemp("bin")
+    (folder / "git").write_text(f'#!/bin/sh\nGIT_TEST_ASSUME_DIFFERENT_OWNER=1 exec {shutil.which("git")} "$@"\n')
+    (folder / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    with pytest.raises(UsageError, match=r"dubious ownership .*safe\.directory"):
+        base_of(desk.root, None)
 
 
 def test_a_pointer_of_git_lfs_is_to_one_content():

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+from onetake.model import Response
 from onetake.review import marks
-from onetake.review.changes import cassette_of, mark_of
+from onetake.review.change import mark_of
+from onetake.review.waiting import cassette_of
 from onetake.stores.naming import folder_name
 from onetake.stores.sqlite import SqliteStore
 
@@ -109,6 +114,89 @@ def test_an_unchanged_file_in_git_lfs_is_no_change(desk):
     assert desk.kinds() == {}
     path.write_bytes(data + b"\n")
     assert list(desk.kinds().values()) == ["re-recorded"]
+
+
+def test_what_a_filter_of_git_makes_of_an_unchanged_file_is_no_change(desk):
+    turned(desk)
+    path = desk.put(desk.entry())
+    os.utime(path, (1.7e9, 1.7e9))  # what was written in the second of the commit git would have to look into
+    desk.commit()
+    assert b"onetake" not in desk.changes().base.read(path)
+    assert desk.kinds() == {}
+    path.write_bytes(path.read_bytes() + b"\n")
+    assert list(desk.kinds().values()) == ["re-recorded"]
+
+
+def turned(desk):
+    """Let git keep entries in a form of its own, as git-crypt does."""
+    desk.git("config", "filter.turned.clean", "tr a-z n-za-m")
+    desk.git("config", "filter.turned.smudge", "tr a-z n-za-m")
+    (desk.root / ".gitattributes").write_text("*.json filter=turned\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize("how", ["missing", "other"])
+@pytest.mark.parametrize("folder", ["_raw", "_schemas"])
+def test_a_sidecar_that_is_not_as_it_was_is_a_change_of_its_entries(desk, folder, how):
+    body = bytes(range(256)) * 20
+    entry = desk.entry(response=Response(200, (), body), answer=None, dialect=None)
+    path, other = desk.put(entry), desk.put(desk.entry("other"))
+    (schema,) = (path.parent / "_schemas").iterdir()
+    desk.commit()
+    assert desk.kinds() == {}
+    (side,) = (path.parent / folder).iterdir()
+    side.unlink() if how == "missing" else side.write_bytes(b"{}")
+    lacking = {one.path: one.lacks for one in desk.changes().found}
+    wanted = {path: (f"{folder}/{side.name}",)} | ({other: (f"_schemas/{schema.name}",)} if side == schema else {})
+    assert lacking == wanted
+
+
+def test_a_folder_that_is_a_link_now_is_not_gone(desk, tmp_path_factory):
+    path = desk.put(desk.entry())
+    desk.commit()
+    away = path.parent.rename(tmp_path_factory.mktemp("away") / "a")
+    path.parent.symlink_to(away, target_is_directory=True)
+    found = desk.changes()
+    assert found.found == []
+    assert [(one.path, one.why) for one in found.left] == [(path.parent, "a link is there now, and none is followed")]
+
+
+def test_what_a_sparse_checkout_leaves_out_is_not_gone(desk):
+    here, away = desk.put(desk.entry("here"), "cassettes/a"), desk.put(desk.entry("away"), "cassettes/b")
+    desk.commit()
+    desk.git("sparse-checkout", "set", "--no-cone", "/*", "!cassettes/b")
+    assert not away.exists()
+    here.unlink()
+    found = desk.changes()
+    assert [(one.path, one.kind.value) for one in found.found] == [(here, "gone")]
+    assert [one.why for one in found.left] == ["a sparse checkout leaves 1 entry out of the work tree"]
+
+
+def test_an_entry_in_another_folder_is_one_change(desk):
+    old = desk.put(desk.entry(), "cassettes/test_a/test_b")
+    twin = desk.put(desk.entry("other"), "cassettes/test_a/test_c")
+    desk.commit()
+    new = desk.root / "cassettes" / "test_x" / "test_b" / old.name
+    shutil.move(old.parent, new.parent)
+    (one,) = desk.changes().found
+    assert (one.kind.value, one.path, one.before) == ("moved", new, old)
+    desk.put(desk.entry(said={"label": "recorded again"}), "cassettes/test_x/test_b")
+    assert [(one.kind.value, one.before) for one in desk.changes().found] == [("moved", old)]
+    # Two tests that ask the same are two, as long as both have a cassette.
+    twin.unlink()
+    mine = desk.put(desk.entry("other", {"label": "mine"}), "cassettes/test_d")
+    (twin.parent / "notes.txt").write_text("still there")
+    kinds = {one.path: one.kind.value for one in desk.changes().found}
+    assert kinds == {new: "moved", twin: "gone", mine: "new"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pipes of that kind")
+def test_a_pipe_is_told_and_not_taken_for_ignored(desk):
+    folder = desk.root / "cassettes" / "a"
+    folder.mkdir(parents=True)
+    os.mkfifo(folder / "chat-0123456789abcdef.json")
+    found = desk.changes()
+    assert [(one.kind.value, one.why) for one in found.found] == [("new", "cannot be read: is no regular file")]
+    assert found.ignored == 0
 
 
 def test_what_lies_aside_and_is_damaged_is_a_change_too(desk):

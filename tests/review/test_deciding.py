@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ from onetake import placing
 from onetake.aside import AsideStore
 from onetake.errors import ContractError, InteractionNotFound
 from onetake.format import dump_entry
+from onetake.making import Making
 from onetake.model import Answer, Choice
 from onetake.review.deciding import accept, discard, sweep_up
 from onetake.stores import open_store
@@ -137,6 +139,95 @@ def test_one_that_is_gone_comes_back_with_its_sidecars(desk):
     assert discard(*desk.read()).said == "brought back as at HEAD"
     assert desk.load(path) == audio
     assert desk.git("status", "--short") == ""
+
+
+def test_sidecars_that_are_missing_or_damaged_come_back(desk):
+    audio = replace(desk.entry(), answer=None, dialect=None)
+    audio = replace(audio, response=replace(audio.response, body=bytes(range(256)) * 20, headers=()))
+    path = desk.put(audio)
+    desk.commit()
+    (raw,) = (path.parent / "_raw").iterdir()
+    (schema,) = (path.parent / "_schemas").iterdir()
+    raw.unlink()
+    schema.write_bytes(b"{}")
+    assert not accept(*desk.read()).is_done
+    assert discard(*desk.read()).said.startswith("as at HEAD again; ")
+    assert desk.load(path) == audio
+    assert desk.git("status", "--short") == ""
+    assert (desk.root / ".onetake/trash/cassettes/a/_schemas" / schema.name).read_bytes() == b"{}"
+
+
+def test_what_git_has_in_a_form_of_its_own_is_not_written_over_an_entry(desk):
+    desk.git("config", "filter.turned.clean", "tr a-z n-za-m")
+    (desk.root / ".gitattributes").write_text("*.json filter=turned\n", encoding="utf-8")
+    path = desk.put(desk.entry())
+    desk.commit()
+    desk.put(desk.entry(said={"label": "new"}))
+    before = path.read_bytes()
+    done = discard(*desk.read())
+    assert not done.is_done
+    assert done.said.endswith(f"`git checkout HEAD -- cassettes/a/{path.name}` brings that back")
+    assert path.read_bytes() == before
+    path.unlink()
+    assert not discard(*desk.read()).is_done
+    assert not path.exists()
+
+
+def test_nothing_is_written_through_a_link(desk, tmp_path_factory):
+    path = desk.put(desk.entry())
+    desk.commit()
+    path.unlink()
+    read = desk.read()
+    away = path.parent.rename(tmp_path_factory.mktemp("away") / "a")
+    path.parent.symlink_to(away, target_is_directory=True)
+    assert discard(*read).said == "cassettes/a: a link is on the way there, and none is followed"
+    assert not list(away.glob("*.json"))
+
+
+def test_what_was_moved_is_where_it_was_again(desk):
+    path = desk.put(desk.entry(), "cassettes/one")
+    data = path.read_bytes()
+    desk.commit()
+    shutil.move(path.parent, desk.root / "cassettes" / "two")
+    assert discard(*desk.read()).said == (
+        "brought back as at HEAD; what it was moved to is in the trash: .onetake/trash/cassettes/two"
+    )
+    assert path.read_bytes() == data
+    assert not list((desk.root / "cassettes" / "two").glob("*.json"))
+    assert desk.trash == [data]
+
+
+@pytest.mark.parametrize("kind", ["pending", "rejects"])
+def test_an_answer_that_nothing_here_can_judge_is_not_taken(desk, kind):
+    entry = desk.entry() if kind == "pending" else desk.reject()
+    path = desk.aside(kind, entry)
+    (desk.root / "onetake.toml").write_text('[contracts.items]\nschema = "no_such:Type"\n', encoding="utf-8")
+    done = accept(*desk.read())
+    assert done.said == "its contract cannot be read here, so nothing would judge it: try --import"
+    assert path.exists()
+    assert not list((desk.root / "cassettes").rglob("chat*.json"))
+
+
+def test_a_reject_whose_answer_is_there_already_is_not_kept_twice(desk):
+    refused = desk.aside("rejects", desk.reject())
+    data = refused.read_bytes()
+    assert accept(*desk.read(refused)).is_done
+    again = desk.aside("rejects", desk.reject())  # as a kill leaves it between the two steps
+    assert again.read_bytes() == data
+    assert accept(*desk.read(again)).said.startswith("kept as kept:violation: ")
+    assert len(list((desk.root / "cassettes" / "a").glob("*.json"))) == 1
+    assert not again.exists()
+
+
+def test_a_cassette_that_is_being_made_is_left_alone(desk):
+    path = desk.put(desk.entry())
+    making = Making(desk.root, path.parent, was_empty=True)
+    making.mark()
+    read = desk.read()
+    assert discard(*read).said.startswith("its cassette is being made: try again ")
+    assert path.exists()
+    making.end()
+    assert discard(*read).is_done
 
 
 @pytest.mark.parametrize("kind", ["pending", "rejects"])

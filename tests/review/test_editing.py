@@ -8,7 +8,7 @@ import pytest
 
 from onetake.key import Keyer
 from onetake.model import Cut, Response
-from onetake.review.editing import Draft, draft_of, edited
+from onetake.review.editing import Draft, draft_of, edited, sweep_drafts
 
 SECRET = "sk-proj-" + "Ab3dEf6hIj" * 5
 
@@ -55,6 +55,23 @@ def test_an_answer_that_breaks_the_contract_is_refused_and_the_text_kept(desk, e
     read, _ = desk.read(path)
     assert draft_of(read) == draft
     assert b'"label": 3' in draft.path.read_bytes()
+
+
+def test_a_text_that_was_refused_goes_when_its_change_is_decided_on_or_is_no_more(desk, edit):
+    one, two = desk.put(desk.entry("one", {"label": "ok"})), desk.put(desk.entry("two", {"label": "ok"}))
+    first, second = (edit(path, b'"ok"', b"3")[1].path for path in (one, two))
+    found = desk.changes()
+    sweep_drafts(found, [])
+    assert first.exists()
+    assert second.exists()
+    sweep_drafts(found, [change for change in found.found if change.path == one])
+    assert not first.exists()
+    assert second.exists()
+    desk.commit()
+    sweep_drafts(desk.changes(start="cassettes"), [])
+    assert second.exists()
+    sweep_drafts(desk.changes(), [])
+    assert not second.exists()
 
 
 def test_a_reject_that_passes_now_is_an_entry(desk, edit):

@@ -32,6 +32,19 @@ def test_a_new_one_is_compared_with_the_gone_one_that_is_most_like_it(desk):
     assert (gone.entry.request.body, gone.old, gone.stored) == (read.old.request.body, None, None)
 
 
+def test_another_port_of_the_same_provider_is_told_by_the_rules_for_origins(desk):
+    near = desk.entry("Say the tags of this line.")
+    moved = desk.entry("Say the tags of that line.")
+    old = desk.put(replace(near, request=replace(near.request, url="http://127.0.0.1:4000/v1/chat/completions")))
+    desk.commit()
+    old.unlink()
+    new = desk.put(replace(moved, request=replace(moved.request, url="http://127.0.0.1:5000/v1/chat/completions")))
+    assert desk.read(new)[0].against == ""
+    with (desk.root / "onetake.toml").open("a", encoding="utf-8") as file:
+        file.write('[key.origins]\n"http://127.0.0.1:*" = "local"\n')
+    assert desk.read(new)[0].against == f"{old.name}, which is gone"
+
+
 def test_what_lies_aside_is_compared_with_the_entry_in_its_place(desk):
     stored = desk.put(desk.entry("one", {"label": "stored"}))
     desk.commit()

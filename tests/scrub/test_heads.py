@@ -91,3 +91,15 @@ def test_a_list_of_headers():
     keep = HeaderList(["accept", "X-Tenant-*", "authorization"])
     assert keep.keeps("Accept") and keep.keeps("x-tenant-id")
     assert not keep.keeps("accept-encoding") and not keep.keeps("Authorization") and not keep.keeps("tenant")
+
+
+@pytest.mark.parametrize(
+    "name", ["authToken", "accessToken", "hapikey", "appid", "pwd", "passwd", "sessionid", "JSESSIONID"]
+)
+def test_names_of_credentials_in_a_query(name):
+    assert without_credentials(f"https://h/v1?n=1&{name}=x") == ("https://h/v1?n=1", [(name.lower(), "x")])
+
+
+@pytest.mark.parametrize("name", ["session_id", "app", "tokens", "user", "id"])
+def test_names_in_a_query_that_are_no_credentials(name):
+    assert without_credentials(f"https://h/v1?{name}=abc1") == (f"https://h/v1?{name}=abc1", [])

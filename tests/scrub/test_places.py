@@ -5,7 +5,7 @@ import json
 import pytest
 
 from onetake.jsonpath import parse
-from onetake.scrub.places import Number, Role, names_a_secret, offsets, places, token_spans
+from onetake.scrub.places import Number, Role, holds_a_named_secret, names_a_secret, offsets, places, token_spans
 
 
 def roles(value, *declared, role=Role.SECRET, **options):
@@ -149,3 +149,24 @@ def test_lanes_tell_choices_apart_and_join_events():
 def test_a_quick_look_for_names():
     assert names_a_secret('{"a": {"api_key" : "x"}}') and names_a_secret('{"headers": {}}')
     assert not names_a_secret('{"max_tokens": 5, "messages": [{"content": "api_key"}]}')
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ('{"request": {"headers": [["content-type", "application/json"]]}, "key": "7f6f"}', False),
+        ('{"headers": {"Accept": "x"}, "env": {"HOME": "/"}, "extra_headers": []}', False),
+        ('{"a": {"api_key" : "x"}}', True),
+        ('{"headers": [["content-type", "json"], ["Authorization", "x"]]}', True),
+        ('{"headers": [["content-type", "json"]], "request": {"headers" :\n [["x-api-key", "x"]]}}', True),
+        ('{"headers": {"a": {"headers": {"x-acme-token": "x"}}}}', True),
+        ('{"headers": {"\\u0061uthorization": "x"}}', True),
+        ('{"headers": [{"name": "Authorization", "value": "x"}]}', True),
+        ('{"env": {"GITHUB_TOKEN": "x"}}', True),
+        ('{"headers": [["accept", "x"], ["author', True),  # cut: nobody knows
+    ],
+)
+def test_a_quick_look_also_reads_headers(text, holds):
+    assert holds_a_named_secret(text) is holds
+    if holds and text[-1] == "}":
+        assert any(place.role is Role.SECRET for place in places(text))

@@ -422,6 +422,8 @@ def test_many_entries_and_sidecars_are_written_looked_at_and_removed_as_they_are
     rows = [(sha256(b"%d" % number).hexdigest(), 0, b"entry %d" % number, "chat") for number in range(150)]
     store.add_all(iter(rows))
     assert {store.raw(key, ordinal) for key, ordinal, *_ in rows} == {data for *_, data, _ in rows}
+    store.replace_all((key, ordinal, data + b" anew", label) for key, ordinal, data, label in rows)
+    assert {store.raw(key, ordinal) for key, ordinal, *_ in rows} == {data + b" anew" for *_, data, _ in rows}
     assert (store.raw("0" * 64, 0), store.verify()) == (None, [])
     side = f"_raw/{sha256(b'x').hexdigest()}.sse"
     store.add_side(side, b"x")

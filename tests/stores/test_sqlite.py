@@ -69,6 +69,17 @@ def test_entries_that_are_large_together_are_left_to_be_read_alone(path):
     store.close()
 
 
+def test_many_are_written_over_others_and_beside_them(path):
+    store = SqliteStore(path)
+    rows = [(sha256(bytes([number])).hexdigest(), 0, b"%d" % number, "chat") for number in range(4)]
+    store.add_all(rows[:2])
+    store.add_all((key, ordinal, b"another", label) for key, ordinal, _, label in rows[:2])
+    assert [store.get(key, 0) for key, *_ in rows] == [b"0", b"1", None, None]
+    store.replace_all((key, ordinal, b"new " + data, label) for key, ordinal, data, label in rows[1:])
+    assert [store.get(key, 0) for key, *_ in rows] == [b"0", b"new 1", b"new 2", b"new 3"]
+    store.close()
+
+
 def test_a_closed_store_is_one_file_and_opens_again(path):
     store = SqliteStore(path)
     store.add(KEY, 0, b"one", "chat")

@@ -42,3 +42,12 @@ def test_what_cannot_be_written_is_said(tmp_path):
     (tmp_path / ".onetake").write_text("no folder")
     with pytest.raises(StoreError, match=r"probed\.json: cannot be written"):
         ProbeBook(tmp_path).note({"at": "x"}, [])
+
+
+def test_that_it_can_be_written_is_seen_without_writing(tmp_path):
+    book = ProbeBook(tmp_path)
+    book.see_that_it_can_be_written()
+    assert [path.name for path in (tmp_path / ".onetake").iterdir()] == [".gitignore"]
+    (tmp_path / ".onetake/probed.json").mkdir()
+    with pytest.raises(StoreError, match=r"probed\.json: cannot be written"):
+        book.see_that_it_can_be_written()

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from onetake.model import Request, Response
-from onetake.preparing import BrokenFunctionError
+from onetake.preparing import BrokenFunctionError, UnkeptHeaderError
 from onetake.vcrwords import filters
 from onetake.vcrwords.functions import Outline, matches, passes, prepares, prepares_answers
 
@@ -61,25 +61,25 @@ def test_a_function_that_decides_by_method_and_url_is_named_by_its_key_whatever_
     assert seen[0] == ("POST", "https://b.com/free?q=0", "<Request (POST) https://b.com/free?q=0>")
 
 
-def test_vcrpys_own_filters_find_nothing_in_an_outline_and_stop_nobody():
-    vcr = pytest.importorskip("vcr")
-    mine = vcr.VCR(
-        filter_headers=["x-a"],
-        filter_post_data_parameters=["a"],
-        ignore_hosts=["a.com"],
-        before_record_request=_without_body,
-    )
-    names = passes([("it", mine.get_merged_config()["before_record_request"])])
-    assert (names("POST", "https://a.com/"), names("POST", "https://b.com/")) == ("it", "")
+def test_what_leaves_nothing_out_lets_nothing_pass():
+    steps = [("filter_headers", filters.headers(["x-a"])), ("filter_query_parameters", filters.query(["q"]))]
+    assert passes(steps) is None
 
 
-def test_what_was_looked_at_is_told_of():
-    outline = Outline("GET", "https://h/")
-    assert not hasattr(outline, "body")
-    assert not hasattr(copy.copy(outline), "headers")
-    assert outline.looked_at == ["body", "headers"]
+@pytest.mark.parametrize("look", [vars, lambda one: one._body, lambda one: one._headers, lambda one: one.headers])
+def test_whoever_looks_at_what_is_not_known_yet_is_stopped_and_told_of_in_a_copy_too(look):
+    for copied in (copy.copy, copy.deepcopy, lambda one: one):
+        outline = Outline("GET", "https://h/")
+        with pytest.raises((AttributeError, TypeError)):
+            look(copied(outline))
+        assert len(outline.looked_at) == 1
     outline.headers = {"x": "1"}
-    assert (outline.host, outline.looked_at) == ("h", ["body", "headers"])
+    assert (outline.host, len(outline.looked_at)) == ("h", 1)
+
+
+def test_a_function_that_decides_by_the_url_of_a_copy_lets_pass():
+    names = passes([("it", lambda request: None if copy.deepcopy(request).path == "/free" else request)])
+    assert (names("GET", "https://h/free"), names("GET", "https://h/paid")) == ("it", "")
 
 
 def test_what_breaks_is_named_by_its_key():
@@ -94,7 +94,7 @@ def test_what_breaks_is_named_by_its_key():
     with pytest.raises(BrokenFunctionError, match="own before_record_response broke: TypeError"):
         prepares_answers([lambda _: 7])(Response(200))
     with pytest.raises(BrokenFunctionError, match="own match_on broke: KeyError"):
-        matches(breaks)(REQUEST, REQUEST)
+        matches(breaks)(REQUEST, REQUEST, {"x-a"}.__contains__)
 
 
 def test_functions_follow_each_other_until_one_leaves_out():
@@ -108,4 +108,46 @@ def test_functions_follow_each_other_until_one_leaves_out():
     said = []
     assert prepares_answers([lambda response: None, said.append])(Response(200)) is None
     assert said == []
-    assert matches(lambda asked, stored: asked.body == stored.body)(REQUEST, REQUEST)
+    assert matches(lambda asked, stored: asked.body == stored.body)(REQUEST, REQUEST, {"x-a"}.__contains__)
+
+
+def _pops(asked, stored):
+    return asked.headers.pop("x-b", None) == stored.headers.pop("x-b", None)
+
+
+def _swallowing(asked, stored):
+    try:
+        return stored.headers["x-b"] == asked.headers["x-b"]
+    except KeyError:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("matcher", "what"),
+    [
+        (lambda asked, stored: asked.headers.get("X-B") == stored.headers.get("X-B"), "the header X-B"),
+        (lambda asked, stored: ("x-b" in asked.headers) == ("x-b" in stored.headers), "the header x-b"),
+        (lambda asked, stored: "x-b" not in stored.headers, "the header x-b"),
+        (lambda asked, stored: dict(asked.headers) == dict(stored.headers), "all headers"),
+        (lambda asked, stored: asked.headers == stored.headers.copy(), "all headers"),
+        (lambda asked, stored: len(stored.headers) == 1, "all headers"),
+        (_pops, "the header x-b"),
+        (_swallowing, "the header x-b"),
+    ],
+)
+def test_a_matcher_that_looks_at_a_header_of_which_nobody_knows_whether_it_came_is_refused_by_it(matcher, what):
+    stored = Request("POST", "https://h/p", (("x-a", "1"),), b"body")
+    for asked in (stored, Request("POST", "https://h/p", (("x-a", "1"), ("x-b", "2")), b"body")):
+        with pytest.raises(UnkeptHeaderError, match=f"^the suite's own match_on looks at {what}, and entries do not"):
+            matches(matcher)(asked, stored, {"x-a"}.__contains__)
+
+
+def test_a_matcher_may_look_at_headers_that_are_kept_whether_they_came_or_not_and_print_all():
+    def matcher(asked, stored):
+        said = f"{stored.headers}"
+        return said and all(asked.headers.get(name) == stored.headers.get(name) for name in ("x-a", "X-B"))
+
+    asked = Request("POST", "https://h/p", (("x-a", "1"), ("x-b", "2")), b"body")
+    keeps = {"x-a", "X-B"}.__contains__
+    assert matches(matcher)(REQUEST, REQUEST, keeps)
+    assert not matches(matcher)(asked, REQUEST, keeps)

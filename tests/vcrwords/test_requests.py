@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from onetake.model import Request, Response
-from onetake.vcrwords.requests import VcrHeaders, as_vcr, from_vcr, response_as_vcr, response_from_vcr
+from onetake.vcrwords.requests import (
+    VcrHeaders,
+    as_vcr,
+    from_vcr,
+    response_as_vcr,
+    response_from_vcr,
+    stored_as_vcr,
+)
 
 REQUEST = Request("POST", "https://h:8443/p/q?b=2&a=1", (("X-A", "1"), ("x-b", "2"), ("X-A", "3")), b'{"a":1}')
 
@@ -57,3 +64,14 @@ def test_a_response_comes_back_as_it_was_and_as_a_function_has_it(decoded):
     changed = response_from_vcr(shape, response)
     assert (changed.status, changed.body, changed.headers[-1]) == (299, b"other", ("X-A", "3"))
     assert response_as_vcr(Response(299))["status"]["message"] == ""
+
+
+def test_a_header_that_an_entry_does_not_keep_is_named_with_the_setting_that_keeps_it():
+    stored, asked = stored_as_vcr(Request("GET", "http://a/", (("A", "1"),))), as_vcr(Request("GET", "http://a/"))
+    assert (stored.headers["a"], stored.headers.get("x-tenant"), "x-tenant" in stored.headers) == ("1", None, False)
+    with pytest.raises(
+        KeyError, match="x-tenant: the entry holds no such header; `headers` in the settings' `key` keep"
+    ):
+        stored.headers.copy()["x-tenant"]
+    with pytest.raises(KeyError, match=r"^'x-tenant'$"):
+        asked.headers["x-tenant"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -117,22 +117,27 @@ class Ledger:
         finally:
             self._alive.free(str(self._run))
 
-    def intend(self, key: str, line: int) -> int:
-        """Write down that a request is about to be sent; returns when that is on disk.
+    def intend(self, asked: Sequence[tuple[str, int]]) -> list[int]:
+        """Write down that requests are about to be sent; returns when that is on disk.
 
         Args:
-            key: The request's key, 64 hex digits.
-            line: The record's number.
+            asked: The key of each, 64 hex digits, and its record's number.
 
         Returns:
-            The attempt's number, for `sent` and `done`.
+            The attempt's number of each, for `sent` and `done`.
 
         Raises:
-            StoreError: It is not on disk, so nothing may be sent.
+            StoreError: They are not on disk, so nothing may be sent.
         """
-        row = (self._run, bytes.fromhex(key), line, self._clock(), State.OPEN)
+        now = self._clock()
+        rows = [(self._run, bytes.fromhex(key), line, now, State.OPEN) for key, line in asked]
         sql = "INSERT INTO attempt (run, key, line, at, state) VALUES (?, ?, ?, ?, ?)"
-        return int(self._write(lambda connection: connection.execute(sql, row).lastrowid))
+
+        def intend(connection: sqlite3.Connection) -> list[int]:
+            return [int(connection.execute(sql, row).lastrowid or 0) for row in rows]
+
+        numbers: list[int] = self._write(intend)
+        return numbers
 
     def sent(self, attempt: int, word: str, *, status: int | None = None, spent: Spent = NOTHING) -> None:
         """Note what came of a request, before its reply is judged or stored. Does not touch the disk.

@@ -16,7 +16,7 @@ from onetake.lookup import Lookup
 from onetake.model import Choice, Entry, Mode, Repeats, Request
 from onetake.scrub import SCRUBS
 from onetake.steps import Asked, Policy
-from onetake.stores import Store
+from onetake.stores import DiskStore
 from onetake.stores.sqlite import KEYS_AT_ONCE
 
 KEEP = ("violation", "length", "refusal", "secret", "status:400", "status:404", "status:413", "status:422")
@@ -48,7 +48,7 @@ class Replies:
         policy: What they are keyed, scrubbed and judged by; `KEEP` is what it keeps.
     """
 
-    def __init__(self, store: Store, policy: Policy) -> None:
+    def __init__(self, store: DiskStore, policy: Policy) -> None:
         self.store = store
         self.policy = policy
         self._lookup = Lookup(policy, Cassette(store))

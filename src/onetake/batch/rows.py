@@ -5,7 +5,6 @@ It is made anew from the input, the job and the store each time, and never appen
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,9 +20,9 @@ from onetake.batch.records import Form, Record, Tally
 from onetake.batch.resolving import Needed, Resolver, Row
 from onetake.batch.roots import Needs
 from onetake.errors import StoreError
-from onetake.format.jsonstyle import Spelled, style
+from onetake.format.jsonstyle import spelled, style
 from onetake.stores import files
-from onetake.strictjson import Number, has_number
+from onetake.strictjson import has_number
 
 _spell = style("compact").spell
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
@@ -216,7 +215,7 @@ def encode(record: Record, row: Row, *, keep_input: bool = False) -> bytes:
     """
     tree: dict[str, Any] = {"line": row.line}
     if keep_input and record.data is not None:
-        tree["input"] = _spelled(record.data) if has_number(record.data) else record.data
+        tree["input"] = spelled(record.data) if has_number(record.data) else record.data
     if row.failure is None:
         tree["answer"] = row.answer
     else:
@@ -225,7 +224,7 @@ def encode(record: Record, row: Row, *, keep_input: bool = False) -> bytes:
     try:
         line = _spell(tree)
     except ValueError:  # a number beyond every float, which JSON has and its encoder has not
-        line = _spell(_spelled(tree))
+        line = _spell(spelled(tree))
     return (line if line.isascii() else _on_one_line(line)) + b"\n"
 
 
@@ -236,19 +235,6 @@ def _told(out: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StoreError(f"{out}: cannot be written: {error.strerror or error}") from error
-
-
-def _spelled(value: Any) -> Any:
-    """Return a tree in which numbers stand as they were written, and those beyond every float as JSON has them."""
-    if isinstance(value, Mapping):
-        return {name: _spelled(member) for name, member in value.items()}
-    if isinstance(value, list):
-        return [_spelled(member) for member in value]
-    if isinstance(value, Number):
-        return Spelled(value.text)
-    if isinstance(value, float) and math.isinf(value):
-        return Spelled("1e999" if value > 0 else "-1e999")
-    return value
 
 
 def _on_one_line(line: bytes) -> bytes:

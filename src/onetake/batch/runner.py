@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
 from onetake.batch.attempts import NOTHING
 from onetake.batch.costs import Costs
@@ -31,15 +30,15 @@ from onetake.batch.sending import Sends
 from onetake.batch.showing import Shows
 from onetake.batch.steadiness import Steadiness
 from onetake.batch.stopping import Outcome, Stopping
-from onetake.batch.storing import Keeper, Kept
+from onetake.batch.storing import Came, Keeper, Kept
+from onetake.batch.together import Together
 from onetake.claims import Claims
 from onetake.decide import Action, Found, decide
 from onetake.errors import StoreError
 from onetake.steps import Flow, Live
 
-T = TypeVar("T")
-
-_THREADS = 32
+_THREADS = 3
+"""One for intents, one for what came, and one for the rest of that at the end."""
 _BREATH = 16
 """Records that are looked up before the loop looks after its calls again."""
 _POLL_S = 0.5
@@ -91,7 +90,9 @@ class Filler:
         deadline = now + run.deadline if run.deadline else float("inf")
         self._pace = Pace(self._limits, purse, self.clock, self._tally, stopping.is_said, stopping.stop, deadline)
         self._keeper = Keeper(self.replies, self.ledger, self.costs)
-        self._threads = ThreadPoolExecutor(min(_THREADS, run.most), thread_name_prefix="onetake")
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="onetake")
+        self._intends = Together(self.ledger.intend, self._threads)
+        self._keeps = Together(self._keeper.keep, self._threads)
         self._asking: dict[str, asyncio.Event] = {}
         self._looked = 0
         self._steadiness = Steadiness(self.resolver, self.replies.policy.keyer)
@@ -127,7 +128,8 @@ class Filler:
         finally:
             if ticker is not None:
                 ticker.cancel()
-            self._threads.shutdown()  # what came is stored even if nobody waits for it any more
+            self._keeps.hand_over()  # what came is stored even if nobody waits for it any more
+            self._threads.shutdown()
         if self._broken is not None:
             with suppress(StoreError):  # what broke may be just the disk
                 self.ledger.flush()
@@ -237,11 +239,11 @@ class Filler:
             return None
         kept, attempt = None, 0
         try:
-            attempt = await self._in_thread(lambda: self.ledger.intend(asked.key, needed.line))
+            attempt = await self._intends.do((asked.key, needed.line))
             self._tally.sent(attempt, self.clock.now(), is_again=is_again)
             live = Live(asked, action, 0, Flow(None), self.sends.client, shared=True)
             came = await self.sends.send(asked.request)
-            kept = await self._in_thread(lambda: self._keeper.keep(live, came, attempt))
+            kept = await self._keeps.do(Came(live, came, attempt))
         finally:
             self._tally.in_flight.pop(attempt, None)
             self._pace.leave(place, kept.spent if kept else NOTHING)
@@ -261,9 +263,6 @@ class Filler:
             if why := self._breaker.failed(fault, now, max(now, self._limits.hold)):
                 self._stopping.stop(f"provider: {why}")
         self._tally.room = self._limits.concurrency.limit
-
-    async def _in_thread(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     def _wake(self) -> None:
         self._pace.wake()

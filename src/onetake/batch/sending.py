@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import lru_cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, Protocol
 from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from onetake.batch.job import Ask
 from onetake.batch.retrying import Fault, Kind
@@ -23,6 +25,7 @@ from onetake.streams import Ending, Watch
 _MODULES = ("httpx", "httpx2")
 _LATE_S, _GRACE_S, _LAST_S = 1.0, 10.0, 0.25
 _MOST_BYTES = 256 * 1024 * 1024
+_REMEMBERED = 64
 NOT_SENT = ("connection", "address")
 """The labels of faults before any byte of the request had left."""
 _CONNECTION, _ADDRESS = NOT_SENT
@@ -65,9 +68,11 @@ class Sender:
         self._timeout = timeout
         self._trust_env = not is_here(urlsplit(ask.base_url).hostname or "")
         self._verify = self._httpx.create_ssl_context(trust_env=self._trust_env)
-        # A client for each call in flight: in a pool that many share, each call looks at the connections of all others.
-        self._clients: list[Any] = []
-        self._idle: list[Any] = []
+        # The same for nearly every call, and dear to make.
+        self._url, self._headers = lru_cache(_REMEMBERED)(self._httpx.URL), lru_cache(_REMEMBERED)(self._all_headers)
+        # A connection of its own for each call in flight: in a pool that many share, each call looks at all of them.
+        self._open: list[Any] = []
+        self._idle: list[Callable[[Any], Awaitable[Any]]] = []
 
     async def send(self, request: Request) -> Response | Fault:
         """Send a request once.
@@ -82,52 +87,60 @@ class Sender:
         try:
             async with asyncio.timeout(None) as scope:
                 limit = _TimeLimit(scope, self._timeout)
-                client = self._idle.pop() if self._idle else self._connected()
+                way = self._idle.pop() if self._idle else self._way()
                 try:
-                    return await self._exchange(client, request)
+                    return await self._exchange(way, request)
                 finally:
-                    self._idle.append(client)
+                    self._idle.append(way)
                     limit.end()
         except TimeoutError:
             return Fault(Kind.AGAIN, "timeout", f"no whole answer within {self._timeout:g} s")
 
     async def close(self) -> None:
         """Close the connections."""
-        for client in self._clients:
-            await client.aclose()
+        for one in self._open:
+            await one.aclose()
 
-    def _connected(self) -> Any:
-        """Make another client, which keeps its one connection open."""
-        client = self._httpx.AsyncClient(
-            follow_redirects=False,
-            timeout=None,
-            trust_env=self._trust_env,
-            verify=self._verify,
-            limits=self._httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=30),
-            headers={"user-agent": f"onetake/{version()}", "accept": "*/*", "accept-encoding": "gzip, deflate"},
+    def _way(self) -> Callable[[Any], Awaitable[Any]]:
+        """Make another way to send a request, which keeps its one connection open."""
+        limits = self._httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=30)
+        options = {"verify": self._verify, "trust_env": self._trust_env, "limits": limits}
+        if self._trust_env and getproxies():  # a client knows which hosts a proxy is for
+            client = self._httpx.AsyncClient(follow_redirects=False, timeout=None, **options)
+            self._open.append(client)
+            return partial(client.send, stream=True)
+        # What a client does besides, for cookies, redirects and logins, takes as long as a tenth of a stored call.
+        transport = self._httpx.AsyncHTTPTransport(**options)
+        self._open.append(transport)
+        return transport.handle_async_request  # type: ignore[no-any-return]
+
+    def _all_headers(self, own: Headers) -> Any:
+        """Return the headers of a request, those that go with every one included."""
+        found = self._httpx.Headers(
+            {"user-agent": f"onetake/{version()}", "accept": "*/*", "accept-encoding": "gzip, deflate"}
         )
-        self._clients.append(client)
-        return client
+        found.update(self._httpx.Headers(own))
+        return found
 
-    async def _exchange(self, client: Any, request: Request) -> Response | Fault:
+    async def _exchange(self, way: Callable[[Any], Awaitable[Any]], request: Request) -> Response | Fault:
         httpx = self._httpx
         credential = self._credential if request.url.startswith(self._under) else ()
         watch = status = None
         try:
-            headers = [*request.headers, *credential]
-            asked = client.build_request(request.method, request.url, headers=headers, content=request.body)
-            response = await client.send(asked, stream=True)
+            url, headers = self._url(request.url), self._headers((*request.headers, *credential))
+            asked = httpx.Request(request.method, url, headers=headers, content=request.body)
+            response = await way(asked)
             try:
                 status = response.status_code
                 watch = Watch(request, status, _headers(response))
                 size = 0
-                async for chunk in response.aiter_raw():
+                async for chunk in response.stream:  # as it lies on the wire
                     watch.feed(chunk)
                     size += len(chunk)
                     if size > _MOST_BYTES:
                         return Fault(Kind.AGAIN, "too large", f"a body of more than {_MOST_BYTES >> 20} MiB")
             finally:
-                await response.aclose()
+                await response.stream.aclose()
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
             return Fault(Kind.AGAIN, _CONNECTION, self._said(error))
         except (httpx.UnsupportedProtocol, httpx.InvalidURL, httpx.LocalProtocolError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -14,11 +15,11 @@ from onetake.batch.retrying import Fault, Kind, of_error, of_status
 from onetake.batch.sending import NOT_SENT, is_cut
 from onetake.decide import Action
 from onetake.dialects import Reading
-from onetake.errors import NotStored
+from onetake.errors import NotStored, StoreError
 from onetake.model import Entry, Response
 from onetake.printable import one_line
 from onetake.steps import Live
-from onetake.writing import SecretLeftError, write
+from onetake.writing import Prepared, SecretLeftError, prepared, write_all
 
 _WORDS = {"kept:violation": "invalid", "kept:length": "truncated", "kept:refusal": "refusal"}
 
@@ -41,6 +42,38 @@ class Kept:
     response: Response | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Came:
+    """What came of one attempt.
+
+    Args:
+        live: The call.
+        came: The response, or why there is none.
+        attempt: Its number in the ledger.
+    """
+
+    live: Live
+    came: Response | Fault
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Letter:
+    """A reply that is to be stored.
+
+    Args:
+        attempt: The attempt's number.
+        ready: What is written.
+        over: Whether it takes the place of what is there.
+        kept: What its attempt comes to, once it is stored.
+    """
+
+    attempt: int
+    ready: Prepared
+    over: bool
+    kept: Kept
+
+
 class Keeper:
     """Keeps what comes; its calls block, and may come from any thread.
 
@@ -55,13 +88,40 @@ class Keeper:
         self._ledger = ledger
         self._costs = costs
 
-    def keep(self, live: Live, came: Response | Fault, attempt: int) -> Kept:
-        """Keep what came of a call. What it returns from is on disk.
+    def keep(self, calls: Sequence[Came]) -> list[Kept | BaseException]:
+        """Keep what came of calls, all of it in one commit. What it returns of is on disk.
 
-        Raises:
-            StoreError: It could not be written.
-            NotStored: What judges it broke.
+        Returns:
+            Of each what it came to, or its own error: a `StoreError` where it could not be written, a `NotStored` where
+            what judges it broke.
         """
+        found = [self._judged_apart(call) for call in calls]
+        letters = [one for one in found if isinstance(one, _Letter)]
+        failed = {**self._stored(letters, over=False), **self._stored(letters, over=True)}
+        return [failed.get(one.attempt) or one.kept if isinstance(one, _Letter) else one for one in found]
+
+    def _judged_apart(self, call: Came) -> Kept | _Letter | BaseException:
+        try:
+            return self._judged(call.live, call.came, call.attempt)
+        except BaseException as error:  # noqa: BLE001 - this call's alone: others were paid for too
+            return error
+
+    def _stored(self, letters: Iterable[_Letter], *, over: bool) -> dict[int, StoreError]:
+        """Store replies, and return by attempt why one is not: what keeps one from it keeps no other."""
+        some = [one for one in letters if one.over is over]
+        if not some:
+            return {}
+        try:
+            write_all(self._replies.store, [one.ready for one in some], over=over)
+        except StoreError as error:
+            if len(some) == 1:
+                return {some[0].attempt: error}
+            return {attempt: why for one in some for attempt, why in self._stored([one], over=over).items()}
+        for one in some:
+            self._ledger.done(one.attempt, State.STORED)
+        return {}
+
+    def _judged(self, live: Live, came: Response | Fault, attempt: int) -> Kept | _Letter:
         if isinstance(came, Fault):
             # Where a part of it left, nobody knows whether that is billed.
             return self._fault(attempt, came, FREE if came.label in NOT_SENT else NOTHING)
@@ -69,42 +129,40 @@ class Keeper:
         if fault is not None and (fault.kind is not Kind.REFUSED or is_cut(came)):
             again = Fault(Kind.AGAIN, "cut", fault.said) if fault.kind is Kind.REFUSED else fault
             return self._fault(attempt, again, FREE, came)
-        judgement = self._judged(live, came, attempt)
+        judgement = self._judgement(live, came, attempt)
         if fault is None:
             fault = _no_answer(came, judgement)
             if fault is not None:
                 return self._fault(attempt, fault, self._of(judgement.reading), came)
-        return self._store(live, came, judgement, attempt, fault)
+        return self._letter(live, came, judgement, attempt, fault)
 
-    def _store(self, live: Live, came: Response, judgement: gate.Judgement, attempt: int, fault: Fault | None) -> Kept:
+    def _letter(
+        self, live: Live, came: Response, judgement: gate.Judgement, attempt: int, fault: Fault | None
+    ) -> Kept | _Letter:
         entry = interactions.entry_of(live, came, judgement, self._replies.policy)
         spent = FREE if fault else self._costs.of(entry)
         self._ledger.sent(attempt, _word(judgement), status=came.status, spent=spent)
+        # A secret that only today's rules know moves the key: then nothing is there to be replaced.
+        over = live.action is Action.REPLACE and entry.key == live.asked.key
         try:
             if hidden := interactions.hidden_secrets(live, came):
                 raise SecretLeftError(hidden)
-            self._write(live, entry)
+            ready = self._prepared(live, entry)
         except SecretLeftError as error:
             self._ledger.sent(attempt, "secret", status=came.status, spent=spent)
-            fault = self._dead_letter(live, entry, error)
-        self._ledger.done(attempt, State.UNSTORED if fault and fault.kind is Kind.SECRET else State.STORED)
-        return Kept(fault, spent, came)
+            bare = interactions.without_secret(entry, error.args[0])
+            try:  # in the place of the answer, that there was one: it was paid for, and would come again
+                ready, fault = self._prepared(live, replace(bare, verdict="kept:secret", request=entry.request)), None
+            except SecretLeftError:
+                self._ledger.done(attempt, State.UNSTORED)
+                said = "the request holds a secret that cannot be taken out"
+                return Kept(Fault(Kind.SECRET, "secret", said), spent, came)
+        return _Letter(attempt, ready, over, Kept(fault, spent, came))
 
-    def _dead_letter(self, live: Live, entry: Entry, error: SecretLeftError) -> Fault | None:
-        """Keep in the place of an answer with a secret that there was one: it was paid for, and would come again."""
-        bare = interactions.without_secret(entry, error.args[0])
-        try:
-            self._write(live, replace(bare, verdict="kept:secret", request=entry.request))
-        except SecretLeftError:
-            return Fault(Kind.SECRET, "secret", "the request holds a secret that cannot be taken out")
-        return None
+    def _prepared(self, live: Live, entry: Entry) -> Prepared:
+        return prepared(entry, interactions.schema_of(entry, live.asked.contracts))
 
-    def _write(self, live: Live, entry: Entry) -> None:
-        # A secret that only today's rules know moves the key: then nothing is there to be replaced.
-        over = live.action is Action.REPLACE and entry.key == live.asked.key
-        write(self._replies.store, entry, interactions.schema_of(entry, live.asked.contracts), over=over)
-
-    def _judged(self, live: Live, came: Response, attempt: int) -> gate.Judgement:
+    def _judgement(self, live: Live, came: Response, attempt: int) -> gate.Judgement:
         asked, root = live.asked, self._replies.policy.root
         try:
             return gate.judge(asked.request, came, asked.contracts, keep=KEEP, root=root)

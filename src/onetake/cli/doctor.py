@@ -15,6 +15,7 @@ from onetake.doctor.examining import Report, counts, examine
 from onetake.doctor.hazards import Hazard
 from onetake.exits import Exit
 from onetake.printable import counted
+from onetake.scrub import shown
 
 
 @click.command()
@@ -44,9 +45,10 @@ def _document(report: Report) -> dict[str, Any]:
         "openings": report.openings,
         "foreign": report.foreign,
         "recorders": report.recorders,
-        "unread": [{"path": output.shown_path(path), "why": why} for path, why in report.unread],
+        "unread": [{"path": output.scrubbed_path(path), "why": shown(why)} for path, why in report.unread],
         "unclear": [
-            {"path": output.shown_path(path), "line": line, "what": what} for path, line, what in report.unclear
+            {"path": output.scrubbed_path(path), "line": line, "what": shown(what)}
+            for path, line, what in report.unclear
         ],
     }
 
@@ -54,12 +56,12 @@ def _document(report: Report) -> dict[str, Any]:
 def _data(one: Hazard) -> dict[str, Any]:
     return {
         "kind": one.kind.value,
-        "path": output.shown_path(one.path),
+        "path": output.scrubbed_path(one.path),
         "line": one.line,
-        "message": one.message,
+        "message": shown(one.message),
         "why": one.why,
         "exposed": len(one.cassettes),
-        "cassettes": [output.shown_path(path) for path in one.cassettes],
+        "cassettes": [output.scrubbed_path(path) for path in one.cassettes],
         "mends": one.mends(_told([one])),
     }
 
@@ -70,9 +72,9 @@ def _told(hazards: Sequence[Hazard]) -> str:
     if not cassettes:
         return "PATH"
     if len(cassettes) == 1:
-        return shlex.quote(output.shown_path(cassettes[0]))
+        return shlex.quote(output.scrubbed_path(cassettes[0]))
     folder = next(each for each in cassettes[0].parents if all(path.is_relative_to(each) for path in cassettes))
-    return shlex.quote(output.shown_path(folder))
+    return shlex.quote(output.scrubbed_path(folder))
 
 
 def _print(report: Report) -> None:
@@ -81,15 +83,17 @@ def _print(report: Report) -> None:
         output.title(f"{kind} ({len(ones)})")
         output.say(f"  {ones[0].why}.")
         for one in ones:
-            output.say(f"  {output.shown_path(one.path)}:{one.line}  {counted(len(one.cassettes), 'cassette')} exposed")
-            output.say("\n".join(f"    {line}" for line in one.message.split("\n")))
+            output.say(
+                f"  {output.scrubbed_path(one.path)}:{one.line}  {counted(len(one.cassettes), 'cassette')} exposed"
+            )
+            output.say("\n".join(f"    {line}" for line in shown(one.message).split("\n")))
         for mend in ones[0].mends(_told(ones)):
             output.say(f"  mend: {mend}")
         output.say()
     for path, why in report.unread:
-        output.say(f"not read: {output.shown_path(path)}: {why}")
+        output.say(f"not read: {output.scrubbed_path(path)}: {shown(why)}")
     for path, line, what in report.unclear:
-        output.say(f"not clear: {output.shown_path(path)}:{line}: {what}")
+        output.say(f"not clear: {output.scrubbed_path(path)}:{line}: {shown(what)}")
     _summary(report)
 
 

@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, islice
-from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryFile
 from textwrap import indent
@@ -19,6 +18,7 @@ from onetake.cli.entries import as_path
 from onetake.doctor.ignoring import ignored_hosts
 from onetake.errors import UsageError
 from onetake.exits import Exit
+from onetake.gate import keeps
 from onetake.importers.counting import SAME_REQUEST, Groups
 from onetake.importers.importing import Imported, Row, files_of, import_all
 from onetake.importers.judging import Outcome
@@ -27,7 +27,6 @@ from onetake.importers.loose_limit import Limit, set_limits
 from onetake.importers.placing import Choices
 from onetake.importers.summing import Totals
 from onetake.printable import counted, one_line
-from onetake.scrub import shown
 from onetake.settings_values import EVERY_KIND, kept
 
 _SHOWN = 20
@@ -81,7 +80,8 @@ def vcr(
             totals.add(one)
             left.add(one)
             document.add(one)
-        rules = {"hosts": sorted(totals.hosts), "ignore": list(ignored_hosts(totals.folders.values()))}
+        ignored = list(ignored_hosts(totals.folders.values()))
+        rules = {"hosts": sorted(totals.hosts), "ignore": ignored, "keep": sorted(totals.keep)}
         limits = set_limits(totals.loose) if not dry_run else []
         said = {**totals.as_json(), "settings": rules, "legacy_loose": _limits(limits)}
         if report:
@@ -151,7 +151,7 @@ class _Document:
 
 def _row(row: Row) -> dict[str, Any]:
     return {
-        "source": _source(row.source),
+        "source": output.scrubbed_path(row.source),
         "position": row.position,
         "outcome": str(row.outcome),
         "reason": row.reason,
@@ -159,11 +159,6 @@ def _row(row: Row) -> dict[str, Any]:
         "entry": row.entry or None,
         "notes": list(row.notes),
     }
-
-
-def _source(path: Path) -> str:
-    """Return a file's path as it is told: its name may hold a secret."""
-    return shown(output.shown_path(path))
 
 
 def _limits(limits: Sequence[Limit]) -> list[dict[str, Any]]:
@@ -179,6 +174,7 @@ class _Left:
     def __init__(self) -> None:
         self._first: list[tuple[str, str, str, str]] = []
         self._number = 0
+        self._kinds: set[str] = set()
 
     def add(self, one: Imported) -> None:
         """Add what was not imported of a file."""
@@ -186,11 +182,13 @@ class _Left:
         for row in one.rows:
             if row.outcome not in (Outcome.IMPORTED, Outcome.LOOSE):
                 groups.setdefault((row.outcome, row.reason), []).append(row)
+            if row.outcome is Outcome.WOULD_NOT_RECORD and keeps(EVERY_KIND, kind := row.reason.partition(": ")[0]):
+                self._kinds.add(kind)
         self._number += len(groups)
         for (outcome, reason), rows in islice(groups.items(), max(0, _SHOWN - len(self._first))):
             places = _runs([row.position for row in rows if row.position is not None])
             why = one_line("; ".join((reason, *_statuses(rows))), 240)
-            self._first.append((_source(one.path), places, str(outcome).replace("_", " "), why))
+            self._first.append((output.scrubbed_path(one.path), places, str(outcome).replace("_", " "), why))
 
     def print(self, report: str | None) -> None:
         """Print it."""
@@ -199,6 +197,9 @@ class _Left:
             output.table(("not imported", "at", "what", "why"), self._first)
         if (more := self._number - len(self._first)) > 0:
             output.say(f"and {more:,} more: {report or '--report FILE'} has a row for every interaction")
+        if self._kinds:
+            flags = " ".join(f"--keep {kind}" for kind in sorted(self._kinds))
+            output.say(f"to import what would not be recorded all the same: {flags}")
 
 
 def _runs(positions: Sequence[int]) -> str:

@@ -13,8 +13,9 @@ import click
 from onetake.cli import output
 from onetake.errors import UsageError
 from onetake.exits import Exit
+from onetake.importers.judging import Outcome
 from onetake.printable import counted, one_line, sides
-from onetake.proving import Comparison, Proof, Test, prove
+from onetake.proving import Brought, Comparison, Proof, Test, prove
 from onetake.proving_runs import Telling
 
 _REQUESTS = 3
@@ -87,7 +88,8 @@ def _document(proof: Proof) -> dict[str, Any]:
         "cassettes": brought.cassettes,
         "cassettes_there": brought.there,
         "interactions": dict(brought.interactions),
-        "settings": {"hosts": list(brought.hosts)},
+        "import": _flags(brought),
+        "settings": _settings(brought),
         "outcomes": {test.id: {"before": test.before, "now": test.now} for test in proof.tests},
     }
 
@@ -108,6 +110,7 @@ def _failing(proof: Proof) -> list[Test]:
 
 def _print(proof: Proof) -> None:
     brought = proof.brought
+    settings = _settings(brought)
     there = f", {brought.there:,} of them imported before" if brought.there else ""
     output.fields(
         [
@@ -116,7 +119,7 @@ def _print(proof: Proof) -> None:
             ("under onetake", _outcomes([test.now for test in proof.tests])),
             ("cassettes", f"{brought.cassettes:,}{there}"),
             ("interactions", _counts(brought.interactions)),
-            ("settings to add", f"hosts = {json.dumps(brought.hosts)}" if brought.hosts else ""),
+            ("settings to add", "\n".join(f"{name} = {json.dumps(said)}" for name, said in settings.items() if said)),
         ]
     )
     ignored, otherwise = proof.of(Comparison.BODY), proof.of(Comparison.OTHERWISE)
@@ -156,11 +159,21 @@ def _print_failing(failing: Sequence[Test]) -> None:
         output.say(f"and {more:,} more: --json has all")
 
 
+def _flags(brought: Brought) -> list[str]:
+    """Return the flags of `onetake import vcr` without which it takes over less, under these settings."""
+    return ["--keep-bodyless"] if brought.interactions.get(Outcome.LOOSE) else []
+
+
+def _settings(brought: Brought) -> dict[str, list[str]]:
+    """Return what the settings of the run under onetake named besides the project's, but for `match`."""
+    return {"hosts": list(brought.hosts), "keep": list(brought.keep)}
+
+
 def _next_step(proof: Proof) -> str:
     brought, ignored, otherwise = proof.brought, proof.of(Comparison.BODY), proof.of(Comparison.OTHERWISE)
-    steps = [] if brought.there and brought.there == brought.cassettes else ["`onetake import vcr`"]
-    if brought.hosts:
-        steps.append("add the settings above")
+    steps = ["add the settings above"] if any(_settings(brought).values()) else []
+    if not brought.there or brought.there < brought.cassettes:
+        steps.append(f"`{' '.join(['onetake import vcr', *_flags(brought)])}`")
     if ignored:
         steps.append('match = "legacy" in the settings: these tests pass, and are counted')
     elif otherwise:

@@ -51,7 +51,13 @@ def json_option(help: str = "Print one JSON document.", *, on_stderr: bool = Fal
 
 def print_json(value: Any) -> None:
     """Print a JSON document, ASCII only: safe on any terminal, and exact for any text."""
-    click.echo(json.dumps(value, indent=2))
+    try:
+        text = json.dumps(value, indent=2, allow_nan=False)
+    except ValueError:  # a number beyond every float, which JSON has and its encoder has not
+        from onetake.format.jsonstyle import spelled, style
+
+        text = style("indent-2 ascii").spell(spelled(json.loads(json.dumps(value)))).decode()
+    click.echo(text)
 
 
 def print_error(error: Mapping[str, Any], *, on_stderr: bool) -> None:
@@ -112,6 +118,13 @@ def entries(number: int) -> str:
 def shown_path(path: Path) -> str:
     """Return a path as it is told, on one line: from the current folder where it lies below, with forward slashes."""
     return spelled(told(path.absolute(), Path.cwd()))
+
+
+def scrubbed_path(path: Path) -> str:
+    """Return a path as `shown_path` does, without the secrets in its names."""
+    from onetake.scrub import shown  # slow to load, and few commands tell the names of others' files
+
+    return shown(shown_path(path))
 
 
 def told(path: PurePath, here: PurePath) -> str:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from onetake.cli import output
-from onetake.cli.entries import as_path, find_entries, folder_to_search
+from onetake.cli import chain, output
+from onetake.cli.entries import as_path, find_entries, folder_to_search, load
 from onetake.errors import StoreError, UsageError
 from onetake.exits import Exit
 from onetake.printable import counted, one_line
 from onetake.settings import load_settings
+from onetake.upkeep.chaining import chained, mark
 
 if TYPE_CHECKING:
     from onetake.probing.accepting import Accepted
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
 
 _MOST = 20
 _WIDTH = 160
+_LONGEST = 1000
 _NEXT = "read what drifted, mend the program, then `onetake probe --accept KEY...` records those answers again"
 _OF_SAMPLES = {
     **{name: name for name in ("select", "oldest", "seed", "repeat", "model", "strict", "report")},
@@ -49,6 +54,9 @@ _OF_SAMPLES = {
 @click.option("--report", type=click.Path(dir_okay=False), metavar="FILE", help="Write the report there: probe.json.")
 @click.option("--import", "importing", is_flag=True, help="Import the types that contracts are declared by.")
 @click.option("--accept", is_flag=True, help="Record the named entries again, through the gate.")
+@click.option(
+    "--chain", "as_chain", is_flag=True, help="With --accept: mark the entries that hold an old answer of them."
+)
 @output.json_option()
 @click.pass_context
 def probe(context: click.Context, /, words: tuple[str, ...], accept: bool, as_json: bool, **given: Any) -> None:
@@ -61,24 +69,49 @@ def probe(context: click.Context, /, words: tuple[str, ...], accept: bool, as_js
 
     Exit code 3 for drift; 4 where nothing, or too little, could be compared.
     """
+    if given["as_chain"] and not accept:
+        raise UsageError("--chain goes with --accept; `onetake status --chain` says which entries hold old answers")
     if accept:
         _accept(context, words, given, as_json=as_json)
     if len(words) > 1:
         raise UsageError("probe takes one PATH; entries are named with --accept")
+    from onetake.probing.report import InterruptedProbe
     from onetake.probing.running import run
 
     start = folder_to_search(words[0] if words else None)
     place = as_path(given["report"]) if given["report"] else None
     if place:
         _see_that_it_can_be_written(place)
-    report = run(start, _wanted(given), asker=_asker(given))
-    if place:
-        place.write_bytes((json.dumps(report.document(), indent=2) + "\n").encode())
+    stopped = Exit.OK
+    with _stopping() as codes:
+        try:
+            report = run(start, _wanted(given), asker=_asker(given))
+        except InterruptedProbe as interrupted:
+            report, stopped = interrupted.report, codes[-1]
+    unwritten = _written(report, place) if place else ""
     if as_json:
         output.print_json(report.document())
     else:
-        _print(report, load_settings(start).root, place)
-    context.exit(report.exit_code)
+        _print(report, load_settings(start).root, None if unwritten else place)
+    if failed := [why for why in (unwritten, report.unnoted) if why]:
+        click.echo(one_line(f"onetake: {'; '.join(failed)}", _LONGEST), err=True)
+    context.exit(stopped or (Exit.DAMAGE if failed else report.exit_code))
+
+
+@contextmanager
+def _stopping() -> Iterator[list[Exit]]:
+    """Let SIGTERM end the asking as Ctrl-C does, so that what is paid for is told; the last code is what follows."""
+    codes = [Exit.INTERRUPTED]
+
+    def terminate(*_: object) -> None:
+        codes.append(Exit.TERMINATED)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield codes
+    finally:
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
 def _wanted(given: dict[str, Any]) -> Wanted:
@@ -105,6 +138,15 @@ def _see_that_it_can_be_written(path: Path) -> None:
     """See it before anything is asked and paid for."""
     if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
         raise StoreError(f"{output.shown_path(path)}: cannot be written")
+
+
+def _written(report: Report, place: Path) -> str:
+    """Write the report; returns why it is not written, where it is not."""
+    try:
+        place.write_bytes((json.dumps(report.document(), indent=2) + "\n").encode())
+    except OSError as error:
+        return f"{output.shown_path(place)}: cannot be written: {error.strerror or error}"
+    return ""
 
 
 def _print(report: Report, root: Path, written: Path | None) -> None:
@@ -172,16 +214,28 @@ def _accept(context: click.Context, words: tuple[str, ...], given: dict[str, Any
             raise UsageError(f"--{option} is for what is only compared, and goes without --accept")
     from onetake.probing.accepting import accept
 
-    done = []
-    for one in accept(find_entries(words), _asker(given), importing=given["importing"]):
-        done.append(one)
-        if not as_json:
-            _print_accepted(one)
+    paths = find_entries(words)
+    chains = {path: chained(path, load(path)) for path in paths} if given["as_chain"] else {}
+    done, stopped = [], Exit.OK
+    with _stopping() as codes:
+        try:
+            for one in accept(paths, _asker(given), importing=given["importing"]):
+                done.append(one)
+                if not as_json:
+                    _print_accepted(one)
+        except KeyboardInterrupt:
+            stopped = codes[-1]  # what is recorded again is told, and marked
+    marked = mark([chains[one.path] for one in done if one.path in chains and not one.why])
     if as_json:
-        output.print_json({"accepted": [_named(one) for one in done if not one.why], "refused": _refused(done)})
-    elif failed := sum(bool(one.why) for one in done):
-        output.say(f"{counted(failed, 'answer')} not stored")
-    context.exit(Exit.FINDINGS if any(one.why for one in done) else Exit.OK)
+        told = {"chain": chain.marked_data(marked)} if given["as_chain"] else {}
+        accepted = [_named(one) for one in done if not one.why]
+        output.print_json({"accepted": accepted, "refused": _refused(done), **told})
+    else:
+        chain.say_marked(marked)
+        if failed := sum(bool(one.why) for one in done):
+            output.say(f"{counted(failed, 'answer')} not stored")
+    code = Exit.FINDINGS if any(one.why for one in done) else Exit.OK
+    context.exit(stopped or code)
 
 
 def _print_accepted(one: Accepted) -> None:

@@ -28,7 +28,7 @@ def entry_data(entry: Entry) -> dict[str, Any]:
 def answer_data(entry: Entry) -> Any:
     """Return what was answered, to be compared: status and choices; where no dialect finds any, status and body."""
     if entry.answer is None or not entry.answer.choices:
-        return {"status": entry.response.status, "body": _value(entry.response.body)}
+        return {"status": entry.response.status, "body": body_value(entry.response.body)}
     said: dict[str, Any] = asdict(entry.answer)
     return {"status": entry.response.status, **said}
 
@@ -85,7 +85,7 @@ def _choice(choice: Choice) -> Iterator[str]:
     if choice.reasoning is not None:
         yield f"reasoning: {choice.reasoning}"
     if choice.text is not None:
-        value = _value(choice.text.encode("utf-8", "surrogatepass"))
+        value = body_value(choice.text.encode("utf-8", "surrogatepass"))
         yield _laid_out(value, choice.text)
     for call in choice.tool_calls:
         yield f"calls {call.name} with {pretty(call.arguments)}"
@@ -95,7 +95,7 @@ def _choice(choice: Choice) -> Iterator[str]:
 
 def _body_text(body: bytes) -> str:
     """Return a body laid out where it is a JSON object or array, else as it came."""
-    return _laid_out(_value(body), body.decode("utf-8", "replace"))
+    return _laid_out(body_value(body), body.decode("utf-8", "replace"))
 
 
 def _laid_out(value: Any, text: str) -> str:
@@ -119,7 +119,7 @@ def _folded(value: Any) -> Any:
     return {**form, "$raw": f"{form['$raw']['bytes']} bytes"} if "$raw" in form and isinstance(form, dict) else form
 
 
-def _value(body: bytes) -> Any:
+def body_value(body: bytes) -> Any:
     """Return a body as a JSON value, else as text, else its length and digest."""
     try:
         return strictjson.loads(body)

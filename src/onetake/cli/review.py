@@ -13,7 +13,7 @@ from onetake.cli import output, review_markdown, review_shown
 from onetake.cli.entries import folder_to_search
 from onetake.errors import UsageError
 from onetake.printable import counted, one_line
-from onetake.review.changes import Changes, Kind
+from onetake.review.change import Changes, Kind
 from onetake.review.changes import changes as changes_of
 from onetake.review.reading import Read, Reader
 from onetake.scrub import shown

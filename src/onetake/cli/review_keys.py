@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import click
 
@@ -13,9 +15,10 @@ from onetake.cli.show import print_entry
 from onetake.exits import Exit
 from onetake.model import Mode
 from onetake.printable import counted
-from onetake.review.changes import Change, Changes, Kind
-from onetake.review.deciding import Decided, accept, discard, no, sweep_up
-from onetake.review.editing import Draft, draft_of, edited
+from onetake.review.change import Change, Changes, Kind
+from onetake.review.decided import Decided, no
+from onetake.review.deciding import accept, discard, sweep_up
+from onetake.review.editing import Draft, draft_of, edited, sweep_drafts
 from onetake.review.reading import Read, Reader
 from onetake.upkeep import mends
 
@@ -25,8 +28,8 @@ _KEYS = "a accept, d discard, r record again, e edit, s skip, v view, q quit, ? 
 _HELP = """\
 a  accept: it is right as it is. What waits for its test goes into the cassette; a reject is kept, as `keep` would
    have kept it. Otherwise nothing is written into the entry: it is not asked about again until it changes.
-d  discard: what is new, waits or was refused goes to the trash; of what was recorded again or is gone, the bytes
-   that git has come back, and those of now go to the trash.
+d  discard: what is new, waits or was refused goes to the trash; of what was recorded again, moved or is gone, the
+   bytes that git has come back, and those of now go to the trash.
 r  record again: nothing is changed; the command that asks the provider again is told at the end.
 e  edit the response in your editor ($VISUAL, $EDITOR): the answer is derived from it, and the gate judges it.
 s  skip: nothing is changed; the next review asks again.
@@ -73,6 +76,7 @@ class _Asking:
         self._done: Counter[str] = Counter()
         self._again: dict[Mode, list[Read]] = {}
         self._changed: list[Read] = []
+        self._over: list[Change] = []
 
     def about(self, change: Change, number: int) -> bool:
         """Ask about one change until something is decided; False where the review is to end."""
@@ -80,9 +84,11 @@ class _Asking:
         while True:
             match _key(f"[{number}/{self._total}] {_KEYS} > "):
                 case "a" if self._decided("accepted", accept(read, self._found.base)):
+                    self._over.append(change)
                     return True
                 case "d" if self._decided("discarded", discard(read, self._found.base)):
                     self._changed.append(read)
+                    self._over.append(change)
                     return True
                 case "r" if self._record_again(read):
                     return True
@@ -103,6 +109,7 @@ class _Asking:
     def end(self) -> None:
         """Sweep up, and say what was decided, and how to record again what is to be."""
         sweep_up(self._changed)
+        sweep_drafts(self._found, self._over)
         kinds = ("accepted", "discarded", "edited", "to be recorded again", "skipped")
         said = ", ".join(f"{self._done[kind]} {kind}" for kind in kinds if self._done[kind])
         output.say(f"{counted(self._total, 'change')}: {said or 'nothing decided'}")
@@ -143,10 +150,24 @@ class _Asking:
             draft = draft_of(read)
             if not isinstance(draft, Draft):
                 return self._decided("edited", draft)
-            click.edit(filename=str(draft.path))
+            with _interrupts_for_the_editor():
+                click.edit(filename=str(draft.path))
         except (click.ClickException, OSError) as error:
             return self._decided("edited", no(str(error)))
         return self._decided("edited", edited(read, draft))
+
+
+@contextmanager
+def _interrupts_for_the_editor() -> Iterator[None]:
+    """Let Ctrl-C be the editor's alone while it runs: it reaches every process of the terminal.
+
+    It is handled, and not ignored: an editor would be started with what is ignored here.
+    """
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _test(read: Read) -> object:

@@ -14,6 +14,8 @@ from onetake.cli.review_shown import Section, facts, heading, sections
 from onetake.printable import block, one_line
 from onetake.review.reading import Read
 
+MARKER = "<!-- onetake review -->"
+"""The first line, by which a program finds its own comment again."""
 MOST_BYTES = 60_000
 """Bytes of a comment: GitHub takes 65,536 characters."""
 _MOST_LINES = 40
@@ -36,7 +38,7 @@ def comment(title: str, summary: Sequence[str], reads: Iterable[Read], total: in
     Returns:
         Markdown of at most `MOST_BYTES` in UTF-8; what has no room is counted.
     """
-    parts = [f"### {_plain(title)}", *(f"- {_plain(line)}" for line in summary)]
+    parts = [MARKER, f"### {_plain(title)}", *(f"- {_plain(line)}" for line in summary)]
     text = "\n".join(parts) + "\n"
     for number, read in enumerate(reads):
         item = "\n" + "\n".join(_item(read)) + "\n"

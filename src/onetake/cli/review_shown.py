@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from onetake.cli import output
 from onetake.cli.diff import compared
-from onetake.cli.readable import answer_data, finishes, request_text, response_text, said
+from onetake.cli.readable import body_value, entry_data, finishes, request_text, response_text, said
 from onetake.cli.show import origin
 from onetake.compare import Difference, value_differences
-from onetake.model import Entry
+from onetake.model import Entry, Headers
 from onetake.printable import block, one_line
-from onetake.review.changes import Change, Kind
+from onetake.review.change import Change, Kind
 from onetake.review.reading import Read
 from onetake.scrub import shown
 
@@ -34,7 +34,7 @@ class Section:
     """One part of what is shown.
 
     Args:
-        name: `request`, `answer`, `contract`, `provenance`, `violations` or `check`.
+        name: `request`, `answer`, `contract`, `provenance`, `other`, `violations` or `check`.
         lines: Each printable, and short.
         is_diff: Whether its lines begin as those of a diff do: `+` is now, `-` was.
     """
@@ -61,6 +61,12 @@ def facts(read: Read) -> list[tuple[str, str]]:
         found += tried(lambda: list(origin(entry)), lambda why: [("cannot be told", why)])
     if read.old is not None or read.against:
         found.append(("compared", f"with {read.against}"))
+    if read.change.kind is Kind.MOVED and read.change.before:
+        found.append(("moved", f"from {told(read.change.before)}"))
+    if read.unseen:
+        found.append(("unseen", f"differs, and the scrub rules keep no such header: {', '.join(read.unseen)}"))
+    if read.change.lacks:
+        found.append(("lacks", "\n".join(read.change.lacks)))
     return [(name, "\n".join(_lines(value))) for name, value in found if value]
 
 
@@ -95,6 +101,8 @@ def data(read: Read, differing: dict[str, list[Difference]]) -> dict[str, Any]:
         "kind": change.kind.value,
         "path": told(change.path),
         "cassette": told(change.folder) if change.folder else None,
+        "moved_from": told(change.before) if change.kind is Kind.MOVED and change.before else None,
+        "lacks": list(change.lacks),
         "accepted": change.is_accepted,
         "unreadable": read.why or None,
         "key": entry.key if entry else None,
@@ -104,6 +112,7 @@ def data(read: Read, differing: dict[str, list[Difference]]) -> dict[str, Any]:
         "provenance": dict(entry.provenance) if entry else {},
         "compared_with": read.against or None,
         "differences": {part: [_difference(one) for one in listed] for part, listed in differing.items()},
+        "unseen": list(read.unseen),
         "violations": [
             {"path": one.path, "expected": one.expected, "found": one.found}
             for one in (entry.violations if entry else ())
@@ -117,7 +126,42 @@ def data(read: Read, differing: dict[str, list[Difference]]) -> dict[str, Any]:
 def differences(read: Read) -> dict[str, list[Difference]]:
     """Return how an entry differs from what it is compared with, part by part; nothing where it is with nothing."""
     now, old = read.entry, read.old
-    return tried(lambda: compared(now, old), lambda why: {}) if now and old else {}
+    return tried(lambda: _parts(now, old), lambda why: {}) if now and old else {}
+
+
+def _parts(now: Entry, old: Entry) -> dict[str, list[Difference]]:
+    """Return the parts that every entry has, and as `other` whatever differs beside them, so that nothing hides."""
+    found = compared(now, old)
+    same_answer = not found["answer"]
+    a, b = (_others(entry, whole=not found["request"], says_same=same_answer) for entry in (now, old))
+    return {**found, "other": value_differences(a, b, _MOST_BESIDE)}
+
+
+def _others(entry: Entry, *, whole: bool, says_same: bool) -> dict[str, Any]:
+    """Return what a comparison under the rules of the key leaves out, and what no part has.
+
+    Args:
+        entry: It.
+        whole: Whether the request's body is among it: where the request differs, it is shown there.
+        says_same: Whether the response is among it: what is recorded anew has other dates, ids and counts.
+    """
+    data = entry_data(entry)
+    request = {"method": entry.request.method, "url": entry.request.url, "headers": _by_name(entry.request.headers)}
+    if whole:
+        request["body"] = body_value(entry.request.body)
+    rest = {name: data[name] for name in ("key", "key_spec", "dialect", "scrubbed", "extra")}
+    if not says_same:
+        return {"request": request, **rest}
+    response = {name: data["response"][name] for name in ("status", "decoded", "cut")}
+    response |= {"headers": _by_name(entry.response.headers), "body": body_value(entry.response.body)}
+    return {"request": request, "response": response, "metrics": data["metrics"], **rest}
+
+
+def _by_name(headers: Headers) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, value in headers:
+        found.setdefault(name.lower(), []).append(value)
+    return found
 
 
 def tried(make: Callable[[], _T], otherwise: Callable[[str], _T]) -> _T:
@@ -137,30 +181,28 @@ def in_short(read: Read, differing: dict[str, list[Difference]]) -> str:
     """Say on one line what is the matter with a change."""
     if read.why:
         return f"cannot be read: {one_line(read.why, 120)}"
-    found = [f"{part}: {len(listed)}" for part, listed in differing.items() if listed and part != "provenance"]
-    if read.change.kind is Kind.RERECORDED and read.old is not None and not found:
+    parts = ("contract", "request", "answer")
+    found = [f"{part}: {len(differing[part])}" for part in parts if differing.get(part)]
+    if read.change.kind in (Kind.RERECORDED, Kind.MOVED) and read.old is not None and not found:
         found = ["says the same"]
+    others = len(differing.get("other", ())) + len(read.unseen)
+    found += [f"other: {others}"] if others else []
+    found += [f"lacks {len(read.change.lacks)} of its files"] if read.change.lacks else []
     errors = [one.code.value for one in read.errors]
     broken = len(read.entry.violations) if read.entry else 0
     return ", ".join([*found, *([f"violations: {broken}"] if broken else []), *dict.fromkeys(errors)])
 
 
 def _compared(now: Entry, old: Entry) -> Iterator[Section]:
-    found = compared(now, old)
+    found = _parts(now, old)
     for part in ("contract", "request", "answer", "provenance"):
         listed = [one for one in found[part] if part != "provenance" or one.path not in _BY_ITSELF]
         if listed:
             yield Section(part, tuple(line for one in listed for line in _diff_lines(one)), is_diff=True)
         elif part in ("request", "answer"):
             yield Section(part, ("the same",))
-    if not found["answer"] and (beside := _beside_the_answer(now, old)):
-        yield Section("response", beside, is_diff=True)
-
-
-def _beside_the_answer(now: Entry, old: Entry) -> tuple[str, ...]:
-    """Say how two responses differ that say the same: where it is the answer that differs, ids and counts do too."""
-    a, b = (answer_data(replace(entry, answer=None)) for entry in (now, old))
-    return tuple(line for one in value_differences(a, b, _MOST_BESIDE) for line in _diff_lines(one))
+    if found["other"]:
+        yield Section("other", tuple(line for one in found["other"] for line in _diff_lines(one)), is_diff=True)
 
 
 def _alone(entry: Entry) -> Iterator[Section]:

@@ -13,10 +13,9 @@ from onetake import imported
 from onetake.cli import output
 from onetake.cli.entries import find_entries, load
 from onetake.cli.readable import entry_data, finishes, pretty, request_text, response_text, said
-from onetake.errors import FormatError, StoreError, UsageError
-from onetake.format import load_entry
+from onetake.cli.textconv import entry_alone
+from onetake.errors import FormatError, UsageError
 from onetake.model import Entry
-from onetake.stores.directory import DirectoryStore
 
 
 @click.command()
@@ -57,14 +56,14 @@ def show(entries: tuple[str, ...], request: bool, response: bool, raw: bool, tex
 
 
 def _show_for_git(path: Path) -> None:
-    """Print a file as git compares it: git gives a copy that has another name, and no sidecars beside it."""
+    """Print a file as git compares it: git may give a copy that has another name, and no sidecars beside it."""
     data = path.read_bytes()
     try:
-        entry = load_entry(data, DirectoryStore(path.parent).get_side)
+        entry = entry_alone(data)
         more = [("response", response_text(entry.response))] if entry.answer and entry.answer.choices else []
         more += [("more", pretty(dict(entry.extra)))] if entry.extra else []
         facts = [*origin(entry), ("said", said(entry)), *_rest(entry), *more]  # all: a diff hides no change
-    except (FormatError, StoreError, RecursionError):
+    except (FormatError, RecursionError):
         sys.stdout.buffer.write(data)
         return
     output.fields(facts)

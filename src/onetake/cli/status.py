@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import click
 
-from onetake.cli import output
+from onetake.cli import chain, output
 from onetake.cli.entries import folder_to_search
 from onetake.upkeep import mends
 from onetake.upkeep.advising import OCCASIONS, TABLE, Advice
@@ -26,9 +27,10 @@ _MOST_PATHS = 10
 @click.command()
 @click.argument("path", required=False)
 @click.option("--table", "as_table", is_flag=True, help="Print the decision table with the counts of this project.")
+@click.option("--chain", "as_chain", is_flag=True, help="Print the entries with old answers of others, in order.")
 @click.option("--import", "importing", is_flag=True, help="Import the types that contracts are declared by.")
 @output.json_option()
-def status(path: str | None, as_table: bool, importing: bool, as_json: bool) -> None:
+def status(path: str | None, as_table: bool, as_chain: bool, importing: bool, as_json: bool) -> None:
     """Say what to do about stored entries: one advice each, why, and the command to run.
 
     They are looked for in PATH and below; in the settings' folder where PATH is left out. It is a report: the exit code
@@ -41,7 +43,10 @@ def status(path: str | None, as_table: bool, importing: bool, as_json: bool) -> 
         begun = cache(_begun)  # there are many entries in few folders
         entries = [_data(one, begun(one.path.parent)) for one in found.entries]
         known = {"knowledge": found.knowledge, "probe": dict(found.probe) or None}
-        output.print_json({"entries": entries, "counts": found.counts, **known, **table})
+        told = {"chain": chain.data(found.chained)} if as_chain else {}
+        output.print_json({"entries": entries, "counts": found.counts, **known, **table, **told})
+    elif as_chain:
+        chain.say(found.chained)
     elif as_table:
         heads = ("advice", "when", "what to do", "here")
         output.table(heads, [(one["advice"], one["when"], one["then"], str(one["count"])) for one in _rows(found)])
@@ -98,6 +103,7 @@ def _print(found: Status) -> None:
             output.title(f"{advice}: {output.entries(len(entries))}")
             _print_groups(entries)
             output.say()
+    _print_chained(found)
     said = ", ".join(
         f"{found.counts[advice.value]} {advice}" for advice in reversed(tuple(TABLE)) if found.counts[advice]
     )
@@ -106,6 +112,20 @@ def _print(found: Status) -> None:
     if warned:
         output.say(f"{warned} of those that replay with a warning: `onetake check` says which")
     _print_knowledge(found)
+
+
+def _print_chained(found: Status) -> None:
+    """Print the entries with old answers of others, whatever the advice for them is."""
+    by_path = {one.path: one for one in found.entries}
+    entries = [
+        replace(by_path[one.path], reason=one.finding.message, mend=one.finding.mend, successor=None)
+        for one in found.chained
+        if not one.is_left
+    ]
+    if entries:
+        output.title(f"with an old answer: {output.entries(len(entries))}")
+        _print_groups(entries)
+        output.say()
 
 
 def _print_groups(entries: list[Advised]) -> None:

@@ -21,6 +21,11 @@ Steps = tuple[str | int, ...]
 EXCERPT = 80
 """The longest excerpt of a value in a violation, in characters."""
 
+_HELD = 8192
+"""Characters behind an excerpt in which a secret that begins in it has its end."""
+_MAY_BE_SECRET = re.compile(r"[!#-\[\]-~]{8,}")
+_DISTINCT = 4
+"""Characters that a secret has at least; a word with fewer is a filler."""
 _UNSAFE = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 _OPTIONS = 10
 
@@ -36,13 +41,25 @@ class Fault:
 
 
 def excerpt(value: Any, room: int = EXCERPT) -> str:
-    """Return a value as JSON on one line, cut to *room* characters; control and bidi characters are escaped."""
+    """Return a value as JSON on one line, cut to *room* characters; control and bidi characters are escaped.
+
+    The list's secrets are scrubbed before it is cut; and no cut goes through a word that may be one of somebody's own,
+    as a part of a secret is known to no scrub.
+    """
+    from onetake.scrub import shown  # most answers are as they should be, and it is slow to load
+
     try:
         text = json.dumps(value, ensure_ascii=False, default=lambda odd: f"<{type(odd).__name__}>")
     except (ValueError, TypeError, RecursionError):
         text = f"<{type(value).__name__}>"
-    text = _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text[: room + 1])
-    return text if len(text) <= room else text[: room - 1] + "…"
+    text = _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", shown(text[: room + _HELD]))
+    return text if len(text) <= room else _begun(text, room - 1) + "…"
+
+
+def _begun(text: str, length: int) -> str:
+    behind = next((word for word in _MAY_BE_SECRET.finditer(text) if word.end() > length), None)
+    is_cut = behind is not None and behind.start() < length and len(set(behind[0])) >= _DISTINCT
+    return text[: behind.start()] if behind and is_cut else text[:length]
 
 
 def no_json(text: str, why: str, room: int = EXCERPT) -> str:

@@ -223,7 +223,7 @@ def _plain(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     found = {name: _plain(one) for name, one in value.items() if name not in _UNSAID}
-    return {**found, "type": "text"} if found.get("type") in _TEXTS else found
+    return {**found, "type": "text"} if text(found.get("type")) in _TEXTS else found
 
 
 def _canonical(value: Any) -> str:

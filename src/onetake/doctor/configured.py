@@ -17,7 +17,7 @@ from onetake.doctor.openings import Index, Opening
 from onetake.doctor.options import LIVE, Option
 from onetake.doctor.recorder import Environment
 from onetake.doctor.sources import Sources
-from onetake.doctor.values import UNTOLD
+from onetake.doctor.values import UNTOLD, Unset
 from onetake.printable import counted
 from onetake.vcrwords.matching import DEFAULT
 
@@ -144,6 +144,8 @@ def unclear(seen: Seen) -> list[tuple[Path, int, str]]:
         mode = told(one.layers, "record_mode")
         if mode.by is not None and UNTOLD in mode.values:
             found[(*_place(one, "record_mode", mode.by), "the record mode cannot be told from the text")] = None
+        elif mode.by is not None and any(isinstance(value, Unset) and value not in LIVE for value in mode.values):
+            found[(*_place(one, "record_mode", mode.by), "the environment may say another record mode")] = None
         if not one.marked and one.is_vague:
             found[(one.module.path, one.line, "the name of the cassette cannot be told from the text")] = None
     return sorted(found)

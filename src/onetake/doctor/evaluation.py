@@ -12,7 +12,19 @@ from onetake.doctor.conditions import branch_in_ci
 from onetake.doctor.following import arguments, assign, keywords, returned
 from onetake.doctor.modules import Module, dotted, statements
 from onetake.doctor.sources import Sources
-from onetake.doctor.values import FUNCTIONS, METHODS, REST, UNTOLD, Recorder, either, items, joined, merged, text_of
+from onetake.doctor.values import (
+    FUNCTIONS,
+    METHODS,
+    REST,
+    UNTOLD,
+    Recorder,
+    Unset,
+    either,
+    items,
+    joined,
+    merged,
+    text_of,
+)
 
 _DEEPEST = 24
 _MOST = 20_000
@@ -138,8 +150,15 @@ def _choice(scope: Scope, node: ast.IfExp) -> Any:
 
 def _boolean(scope: Scope, node: ast.BoolOp) -> Any:
     """Return what `a or b` gives: the last one where those before it come from an environment that says nothing."""
-    values = [value for one in node.values if (value := scope.value(one)) is not UNTOLD]
-    return values[0] if isinstance(node.op, ast.Or) and values else UNTOLD
+    values = [scope.value(one) for one in node.values]
+    known = [value for value in values if value is not UNTOLD]
+    if not isinstance(node.op, ast.Or) or not known:
+        return UNTOLD
+    return _unset(known[0]) if values[0] is UNTOLD else known[0]
+
+
+def _unset(value: Any) -> Any:
+    return Unset(value) if isinstance(value, str) else value
 
 
 def _formatted(scope: Scope, node: ast.JoinedStr) -> Any:
@@ -155,7 +174,7 @@ def _operation(scope: Scope, node: ast.BinOp) -> Any:
 def _called(scope: Scope, node: ast.Call) -> Any:
     name = scope.sources.imported_as(scope.module, dotted(node.func))
     if name in ("os.getenv", "os.environ.get"):
-        return scope.value(node.args[1]) if len(node.args) > 1 else UNTOLD
+        return _unset(scope.value(node.args[1])) if len(node.args) > 1 else UNTOLD
     if (known := FUNCTIONS.get(name) or FUNCTIONS.get(name.removeprefix("builtins."))) is not None:
         return known([scope.value(one) for one in node.args])
     if name.rpartition(".")[2] == "VCR":

@@ -70,7 +70,7 @@ def examine(start: Path) -> Report:
     report = Report(sources.root, openings=len(openings))
     seen = configured.Seen(sources, configurations, matchers, openings)
     for path in files_under([start]):
-        if _may_be_one(path):
+        if not path.is_symlink() and _may_be_one(path):
             _take(report, seen, path)
     report.foreign = dict(sorted(report.foreign.items()))
     environment = Environment(sources.root)

@@ -35,6 +35,12 @@ class Either:
     values: tuple[Any, ...]
 
 
+class Unset(str):
+    """A text that holds where a variable of the environment is not set; where it is, another one does."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Recorder:
     """A recorder of vcrpy.

@@ -13,15 +13,16 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any
 
 from onetake.errors import FormatError
-from onetake.strictjson import one_line_writer
+from onetake.strictjson import Number, one_line_writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,19 @@ class Spelled:
     """JSON text that stands in a tree as it is: a number that Python would spell otherwise, or an array of numbers."""
 
     text: str
+
+
+def spelled(tree: Any) -> Any:
+    """Return a tree in which numbers stand as they were written, and those beyond every float as JSON has them."""
+    if isinstance(tree, Mapping):
+        return {name: spelled(member) for name, member in tree.items()}
+    if isinstance(tree, list):
+        return [spelled(member) for member in tree]
+    if isinstance(tree, Number):
+        return Spelled(tree.text)
+    if isinstance(tree, float) and math.isinf(tree):
+        return Spelled("1e999" if tree > 0 else "-1e999")
+    return tree
 
 
 class _HoldsSpelled(Exception):

@@ -17,6 +17,7 @@ from onetake.importers.asked import as_bytes, as_json
 from onetake.importers.heads import headers_of
 from onetake.model import Cut, Headers, Request, Response, header
 from onetake.printable import counted, one_line
+from onetake.scrub import shown
 
 _CODINGS = ((b"\x1f\x8b\x08", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))
 """Content-encodings that are known by how their bytes begin."""
@@ -97,8 +98,8 @@ def _base64(text: Any) -> bytes:
 
 def _decoded(headers: Headers, body: bytes, notes: list[str]) -> tuple[Headers, bytes, str]:
     """Undo the content-encoding, whatever the label says: by the bytes themselves."""
-    said = one_line(", ".join(value for name, value in headers if name.lower() == "content-encoding"), 80)
-    named = "" if said.lower() in ("", "identity") else said
+    said = ", ".join(value for name, value in headers if name.lower() == "content-encoding")
+    named = "" if said.lower() in ("", "identity") else one_line(shown(said), 80)
     if not named:
         by_bytes = _coding_of(body, headers)
         plain = codings.undo(body, by_bytes) if by_bytes else None

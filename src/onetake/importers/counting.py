@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from onetake import dialects
 from onetake.gate import content_of
@@ -72,7 +73,8 @@ def groups_of(groups: Sequence[Sequence[Interaction]]) -> Groups:
     Args:
         groups: As `by_request` gives them.
     """
-    bodies = Counter((request.method, split(request.url)) for request, _ in (_parts(group[0]) for group in groups))
+    asked = (_parts(group[0])[0] for group in groups)
+    bodies = Counter((request.method, split(without_credentials(request.url)[0])) for request in asked)
     repeated = [found for group in groups if len(found := [one for one in group if one.response]) > 1]
     others = [found for found in repeated if len({_said(*_parts(one)) for one in found}) > 1]
     return Groups(
@@ -133,9 +135,17 @@ def _others(group: Sequence[Interaction]) -> Iterator[tuple[int, str]]:
 
 def _credentials(group: Sequence[Interaction]) -> str:
     """Name the credentials in which the URLs of one request differ; empty where they do not."""
-    removed = {url: dict(without_credentials(url)[1]) for url in {_parts(one)[0].url for one in group}}
-    names = sorted({name for one in removed.values() for name in one})
-    return ", ".join(name for name in names if len({one.get(name) for one in removed.values()}) > 1)
+    removed = [_removed(url) for url in {_parts(one)[0].url for one in group}]
+    names = sorted({name for one in removed for name in one})
+    return ", ".join(name for name in names if len({tuple(one.get(name, ())) for one in removed}) > 1)
+
+
+def _removed(url: str) -> dict[str, list[str]]:
+    """Return the credentials of a URL by name; the user counts besides the password."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for name, value in without_credentials(url)[1]:
+        found[name].append(urlsplit(url).netloc.rpartition("@")[0] if name == "userinfo" else value)
+    return found
 
 
 def _either(statuses: dict[int, list[int]], own: int) -> str:
@@ -145,7 +155,7 @@ def _either(statuses: dict[int, list[int]], own: int) -> str:
 def identity(request: Request) -> str:
     """Return what two requests share that have one method, URL and canonical body, whatever their other headers."""
     headers = tuple(pair for pair in request.headers if pair[0].lower() in _COUNTED_HEADERS)
-    return _KEYER.key(Request(request.method, request.url, headers, request.body))
+    return _KEYER.key(Request(request.method, without_credentials(request.url)[0], headers, request.body))
 
 
 def _said(request: Request, response: Response) -> tuple[int, Any]:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from onetake import git
 from onetake.errors import StoreError, UsageError
+from onetake.gate import Kind, keeps
 from onetake.importers.counting import Groups, by_request, groups_of, notes_of
 from onetake.importers.judging import Judged, Outcome, Rules, judge
 from onetake.importers.placing import Choices, File, named_in, rules_of, target_of
@@ -64,6 +65,8 @@ class Imported:
     bytes_out: int = 0
     hosts: tuple[str, ...] = ()
     """Servers of the program's own that are played only where `hosts` names them."""
+    keep: tuple[str, ...] = ()
+    """Kinds of bad answers among the entries, which are replayed only where `keep` names them."""
     never_played: int = 0
     root: Path | None = None
     """The folder of the settings that counted; None for what is none of vcrpy's."""
@@ -77,7 +80,8 @@ def files_of(paths: Sequence[Path], to: Path | None) -> list[File]:
         to: As in `Choices`.
 
     Raises:
-        UsageError: One is not there, two files would go into one cassette, or `to` is no folder.
+        UsageError: One is not there, two files would go into one cassette,
+            `to` is no folder, or settings are wrong.
     """
     if to is not None and not next((each for each in (to, *to.parents) if each.exists()), Path()).is_dir():
         raise UsageError(f"--to {_told(to)}: is no folder, and cannot be one")
@@ -104,7 +108,7 @@ def import_all(files: Sequence[File], choices: Choices) -> Iterator[Imported]:
     """Import files, in their order.
 
     Raises:
-        StoreError: An entry could not be written; what was written before stays, and a second run goes on.
+        StoreError: A process that imported ended before its time; what was written stays, and a second run goes on.
         UsageError: Settings are wrong, or PyYAML is not installed.
     """
     one = partial(import_file, choices=choices)
@@ -144,6 +148,9 @@ def _several(one: Callable[[File], Imported], files: Sequence[File]) -> list[Imp
 
 def import_file(file: File, choices: Choices) -> Imported:
     """Import one file; the file itself is only read. Raises as `import_all` does."""
+    if file.path != file.base and file.path.is_symlink():
+        why = "is a link, and none is followed below a folder: name it by itself to import it"
+        return Imported(file.path, UNREADABLE, rows=(Row(file.path, None, Outcome.REFUSED, why),))
     source = read(file.path)
     if source.kind == UNREADABLE:
         row = Row(file.path, None, Outcome.REFUSED, f"cannot be read: {shown(source.problem)}")
@@ -162,6 +169,7 @@ def _import_source(source: Source, file: File, choices: Choices) -> Imported:
     rows: list[Row] = []
     secrets: Counter[str] = Counter()
     hosts: dict[str, None] = {}
+    keep: set[str] = set()
     groups = by_request(source.interactions)
     others = notes_of(groups)
     sizes = Counter(written=0, bytes_in=0, bytes_out=0, never=0)
@@ -175,6 +183,9 @@ def _import_source(source: Source, file: File, choices: Choices) -> Imported:
             continue
         secrets.update(judged.secrets)
         sizes.update(written=not placed.was_there, bytes_in=len(one.response.body), bytes_out=len(entry.response.body))
+        word, _, kind = entry.verdict.partition(":")
+        if word == Kind.KEPT and not keeps(rules.replayed, kind):
+            keep.add(kind)
         if judged.is_local:
             hosts[urlsplit(one.request.url).netloc.rpartition("@")[2]] = None
     return Imported(
@@ -188,6 +199,7 @@ def _import_source(source: Source, file: File, choices: Choices) -> Imported:
         sizes["bytes_in"],
         sizes["bytes_out"],
         tuple(hosts),
+        tuple(keep),
         sizes["never"],
         rules.root,
     )
@@ -196,11 +208,14 @@ def _import_source(source: Source, file: File, choices: Choices) -> Imported:
 def _placed(one: Interaction, path: str, rules: Rules, commit: str, target: Target) -> tuple[Judged, Placed]:
     """Judge an interaction and place it; one that only a flag of the user's lets in may be there by an earlier one."""
     judged = judge(one, path, rules, commit=commit)
-    if judged.needs_flag and not target.was_empty:
-        wanted = judge(one, path, rules.widest(), commit=commit)
-        if (found := target.find(wanted)) is not None:
-            return wanted, found
-    return judged, target.place(judged)
+    try:
+        if judged.needs_flag and not target.was_empty:
+            wanted = judge(one, path, rules.widest(), commit=commit)
+            if (found := target.find(wanted)) is not None:
+                return wanted, found
+        return judged, target.place(judged)
+    except StoreError as error:  # the others may have a folder that can be written
+        return judged, Placed(Judged(Outcome.REFUSED, str(error)))
 
 
 def _row(path: Path, position: int, placed: Placed, reason: str, notes: Iterable[str]) -> Row:

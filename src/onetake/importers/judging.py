@@ -11,6 +11,7 @@ from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote_plus
 
 from onetake import gate, key_specs
 from onetake.contract import Contract
@@ -51,6 +52,8 @@ class Rules:
     contracts: tuple[Contract, ...] = ()
     keep: tuple[str, ...] = ()
     keep_bodyless: bool = False
+    replayed: tuple[str, ...] = ()
+    """The kinds of bad answers that sessions under these settings replay."""
 
     def widest(self) -> Rules:
         """Return these rules as they are with every flag that lets something be imported."""
@@ -98,7 +101,7 @@ def judge(one: Interaction, path: str, rules: Rules, *, commit: str = "") -> Jud
     if judgement.kind is not Kind.GOOD and rules.keep:  # what is good without it stays good
         judgement = gate.judge(one.request, one.response, rules.contracts, keep=rules.keep, root=rules.root)
     if judgement.kind not in (Kind.GOOD, Kind.KEPT):
-        return Judged(Outcome.WOULD_NOT_RECORD, _said(judgement, rules), needs_flag=True)
+        return Judged(Outcome.WOULD_NOT_RECORD, _said(judgement, one.request, one.response, rules), needs_flag=True)
     scrubbing = rules.scrubber.begin()
     entry = _entry(one, one.request, one.response, judgement, rules, scrubbing)
     entry = replace(entry, provenance=_provenance(entry, one, path, commit, scrubbing))
@@ -128,9 +131,11 @@ def _why_passed(route: Route, request: Request) -> str:
     return quiet_kind(request) or "the settings call it quiet"
 
 
-def _said(judgement: Judgement, rules: Rules) -> str:
+def _said(judgement: Judgement, request: Request, response: Response, rules: Rules) -> str:
     """Return why the gate refuses, in its own words, what an answer holds scrubbed."""
     scrubbing = rules.scrubber.begin()
+    scrubbing.request(request)  # what they carry is looked for by its value
+    scrubbing.response(response)
     details = [judgement.reading.error or "", *(str(violation) for violation in judgement.violations[:1])]
     said = "; ".join(one_line(scrubbing.text(detail), 160) for detail in details if detail)
     return f"{judgement.reason}: {said}" if said else judgement.reason
@@ -222,7 +227,8 @@ def _secrets(request: Request, response: Response, entry: Entry) -> Mapping[str,
     found.subtract(_placeholders(request, response))
     for place in entry.scrubbed:
         side, _, name = place.partition(".headers.")
-        if "?" in name or place.startswith("request.url?"):
+        url = name or place.removeprefix("request.url")
+        if url != place and ("?" in url or url.endswith("@")):
             found["credential in a URL"] += 1
         elif name and header((entry.request if side == "request" else entry.response).headers, name) is None:
             found[f"{name} header"] += 1
@@ -230,7 +236,8 @@ def _secrets(request: Request, response: Response, entry: Entry) -> Mapping[str,
 
 
 def _placeholders(request: Request, response: Response) -> Counter[str]:
-    found = {placeholder for text in _texts(request, response) for placeholder in PLACEHOLDER.findall(text)}
+    texts = (unquote_plus(text) if "%5B" in text else text for text in _texts(request, response))
+    found = {placeholder for text in texts for placeholder in PLACEHOLDER.findall(text)}
     return Counter(kind for kind, _ in found)
 
 

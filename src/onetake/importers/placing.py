@@ -10,6 +10,7 @@ from onetake.contract import as_contracts
 from onetake.importers.judging import Rules
 from onetake.importers.reading import stem_of
 from onetake.key import Keyer
+from onetake.options import without_secrets
 from onetake.scrub import Scrubber
 from onetake.settings import Settings, load_settings
 from onetake.settings_files import nearest_file
@@ -47,20 +48,30 @@ class File:
 
 
 def target_of(path: Path, base: Path, to: Path | None) -> Path:
-    """Return the folder of a file's cassette: named as the file without its ending, as a test's own folder is.
+    """Return the folder of a file's cassette: named as the file without its ending and secrets, as a test's own is.
 
     Args:
         path: The file.
         base: What the user named: the file itself, or a folder above it.
         to: As in `Choices`.
+
+    Raises:
+        UsageError: The settings there are wrong.
     """
-    folder = path.parent
+    folder, scrubber = path.parent, _scrubber_at((to or path.parent).absolute())
     if to is not None:
-        folder = to / folder.relative_to(base) if base.is_dir() else to
+        folder = to
+        for part in path.parent.relative_to(base).parts if base.is_dir() else ():
+            folder /= without_secrets(part, scrubber)
     stem = stem_of(path)
     first = next((each for end in ENDINGS if (each := path.with_name(stem + end)) == path or each.exists()), path)
     # Of two formats of one name the first has the name of the test; the other would come into its midst.
-    return folder / folder_name(stem if first == path else path.name)
+    return folder / folder_name(without_secrets(stem if first == path else path.name, scrubber))
+
+
+@lru_cache(16)
+def _scrubber_at(folder: Path) -> Scrubber:
+    return rules_of(folder, Choices()).scrubber
 
 
 def rules_of(target: Path, choices: Choices) -> Rules:
@@ -87,6 +98,7 @@ def _rules(file: Path | None, here: Path, choices: Choices) -> Rules:
         contracts=contracts,
         keep=choices.keep or settings.keep,
         keep_bodyless=choices.keep_bodyless,
+        replayed=settings.keep,
     )
 
 

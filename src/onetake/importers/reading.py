@@ -100,8 +100,8 @@ def files_under(paths: Iterable[Path]) -> Iterator[Path]:
     """List the files that may be cassettes: those that are named, and those in folders that end as cassettes do.
 
     Args:
-        paths: Files and folders that are there. Below a folder links are not followed, and folders whose names begin
-            with a dot, installed packages and onetake's own entries are left out.
+        paths: Files and folders that are there. Below a folder links are named and not followed; folders whose names
+            begin with a dot, installed packages, onetake's own entries and macOS's `._` files are left out.
 
     Returns:
         Each file once, in the order of the paths given, below a folder in the order of its names; a folder that cannot
@@ -124,15 +124,17 @@ def _walked(folder: Path) -> Iterator[Path]:
     unlisted: list[OSError] = []
     for place, folders, names in os.walk(folder, onerror=unlisted.append):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _NOT_ENTERED)
-        for name in sorted(names):
-            file = Path(place, name)
-            if not name.startswith(".") and parse_name(name) is None and not file.is_symlink() and _may_be_one(file):
-                yield file
+        linked = [name for name in folders if Path(place, name).is_symlink()]
+        for name in sorted([*names, *linked]):
+            if name in linked or (parse_name(name) is None and _may_be_one(Path(place, name))):
+                yield Path(place, name)
     yield from sorted(Path(error.filename) for error in unlisted)
 
 
 def _may_be_one(file: Path) -> bool:
     """Tell whether a file may be a cassette by its name, or where that says nothing, by how vcrpy begins one."""
+    if file.name.startswith("._"):
+        return False
     if file.name.lower().endswith(ENDINGS):
         return True
     try:

@@ -32,6 +32,7 @@ class Totals:
     bytes_out: int = 0
     secrets: Counter[str] = field(default_factory=Counter)
     hosts: set[str] = field(default_factory=set)
+    keep: set[str] = field(default_factory=set)
     folders: dict[Path, Path] = field(default_factory=dict)
     """A file of each folder that has cassettes of vcrpy's."""
     loose: Counter[Path] = field(default_factory=Counter)
@@ -60,6 +61,7 @@ class Totals:
         self.bytes_out += one.bytes_out
         self.secrets.update(one.secrets)
         self.hosts.update(one.hosts)
+        self.keep.update(one.keep)
         if one.interactions:
             self.folders.setdefault(one.path.parent, one.path)
         if one.root is not None and outcomes[Outcome.LOOSE]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from onetake.cassette import Cassette, Damaged
@@ -15,7 +16,7 @@ from onetake.interactions import schema_of
 from onetake.model import Entry
 from onetake.scrub.scanning import Finding, scan
 from onetake.stores import open_store
-from onetake.stores.naming import entry_name
+from onetake.stores.naming import Slot, entry_name
 from onetake.writing import SecretLeftError, decoration, looked_over
 
 
@@ -52,16 +53,27 @@ class Target:
     """
 
     def __init__(self, folder: Path, place: str, contracts: tuple[Contract, ...], *, writes: bool) -> None:
-        self._cassette = Cassette(open_store(folder, place))
+        self._store = open_store(folder, place)
         self._place = place
         self._contracts = contracts
         self._writes = writes
         self._next: Counter[str] = Counter()
         self._held: dict[str, _Held] = {}
 
+    @cached_property
+    def _cassette(self) -> Cassette:
+        return Cassette(self._store)
+
+    @cached_property
+    def _imported(self) -> dict[ImportedFrom | None, Slot]:
+        """What was imported before this import, under whatever key, by where it comes from."""
+        stored = () if self.was_empty else self._cassette.all()
+        entries = ((key, ordinal, one) for key, ordinal, one in stored if isinstance(one, Entry))
+        return {came: (key, ordinal) for key, ordinal, one in entries if (came := imported_from(one))}
+
     @property
     def was_empty(self) -> bool:
-        """Tell whether it held nothing before this import."""
+        """Tell whether it held nothing before this import; raises as `place` does."""
         return self._cassette.was_empty
 
     def place(self, judged: Judged) -> Placed:
@@ -81,7 +93,10 @@ class Target:
         return self._added(judged, replace(entry, ordinal=ordinal))
 
     def find(self, judged: Judged) -> Placed | None:
-        """Return an interaction as it was imported before; None where it was not, or with other content."""
+        """Return an interaction as it was imported before; None where it was not, or with other content.
+
+        Raises as `place` does.
+        """
         found = self._met(judged, judged.entry) if judged.entry else None
         return found if found and found.was_there else None
 
@@ -89,7 +104,7 @@ class Target:
         held = self._of(entry.key)
         ordinal = held.places.get(imported_from(entry))
         if ordinal is None:
-            return None
+            return self._elsewhere(entry)
         self._next[entry.key] = max(self._next[entry.key], ordinal + 1)
         other = held.stored[ordinal]
         if isinstance(other, Entry) and _is_same(other, entry):
@@ -97,6 +112,14 @@ class Target:
         name = self._cassette.store.locate(entry.key, ordinal)
         why = "it, or another project's file of this name, was imported before with other content"
         return Placed(_refused(f"{why}: remove {name} to import it anew, or import it under another folder"))
+
+    def _elsewhere(self, entry: Entry) -> Placed | None:
+        """Refuse what was imported before under another key; where only the rules of keys moved, it may come again."""
+        before = self._imported.get(imported_from(entry))
+        if before is None or _differs_by_rules(self._cassette.load(*before), entry):
+            return None
+        why = f"it was imported before as another request, in {self._store.locate(*before)}"
+        return Placed(_refused(f"{why}: remove that to import it anew, or import it under another folder"))
 
     def _beside(self, judged: Judged, entry: Entry, ordinal: int) -> Placed:
         """Say what becomes of an interaction in whose place there is an entry of somebody else's."""
@@ -121,6 +144,10 @@ class Target:
         except FormatError as error:
             return Placed(_refused(str(error)))
         self._next[entry.key] += 1
+        before = self._imported.pop(imported_from(entry), None)
+        if before and self._writes:  # now it has the key of today's rules
+            self._store.delete(*before)
+            self._held = {key: held for key, held in self._held.items() if not key.startswith(before[0][:16])}
         return Placed(replace(judged, entry=entry), self._name(entry, entry.ordinal))
 
     def _overtaken(self, judged: Judged, entry: Entry) -> Placed:
@@ -148,6 +175,14 @@ def _refused(why: str) -> Judged:
 def _is_same(stored: Entry, new: Entry) -> bool:
     """Tell whether two entries give the same answer to the same request, whatever was thought of it."""
     return (stored.request, stored.response) == (new.request, new.response)
+
+
+def _differs_by_rules(stored: Entry | Damaged | None, new: Entry) -> bool:
+    """Tell whether two entries of one interaction differ at most in the headers that count in the key."""
+    if not isinstance(stored, Entry):
+        return False
+    asked = [(one.method, one.url, one.body) for one in (stored.request, new.request)]
+    return asked[0] == asked[1] and stored.response == new.response
 
 
 def _taken(other: Entry | Damaged | None, came: ImportedFrom | None) -> str:

@@ -12,12 +12,17 @@ from typing import Any
 
 from onetake.errors import FormatError, UsageError
 from onetake.importers.tagged import name_of, of_tag
+from onetake.printable import one_line
+from onetake.scrub import shown
 
 DEEPEST = 200
 """Levels of lists and mappings within each other that are read."""
 
 MOST_VALUES = 2_000_000
 """Values that are read of a file, those that its anchors stand for among them."""
+
+_LONGEST_NUMBER = 400
+"""Characters of a number: a double has at most 310 written out, and parts of sixty cost their number squared."""
 
 _INSTALL = 'reading YAML needs PyYAML: pip install "onetake[vcr]"'
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -35,7 +40,8 @@ class _Open:
     anchor: str | None
     before: tuple[int, int]
     items: list[Any] = field(default_factory=list)
-    merges: list[int] = field(default_factory=list)
+    merges: set[int] = field(default_factory=set)
+    """Which of its members are no members, but merged into it."""
 
     @property
     def is_at_name(self) -> bool:
@@ -115,7 +121,7 @@ class _Building:
             if isinstance(event, yaml.ScalarEvent):
                 value = self._scalar(event)
                 if stack and stack[-1].is_at_name and value == _MERGE and event.implicit[0]:
-                    stack[-1].merges.append(len(stack[-1].items))
+                    stack[-1].merges.add(len(stack[-1].items) // 2)
             elif isinstance(event, yaml.AliasEvent):
                 value = self._alias(event)
             elif isinstance(event, yaml.CollectionStartEvent):
@@ -152,6 +158,8 @@ class _Building:
             return None
         if kind not in ("int", "float", "bool", "long"):
             return _whole(event.value)
+        if len(event.value) > _LONGEST_NUMBER:
+            raise FormatError(f"{_line(event)}: a number that is too long")
         node = self._yaml.ScalarNode(tag, event.value)
         try:
             if kind == "bool":
@@ -180,8 +188,8 @@ class _Building:
 
     def _mapping(self, one: _Open) -> dict[str, Any]:
         pairs = list(zip(one.items[::2], one.items[1::2], strict=True))
-        merged = [value for number, (_, value) in enumerate(pairs) if 2 * number in one.merges]
-        own = {name_of(name): value for number, (name, value) in enumerate(pairs) if 2 * number not in one.merges}
+        merged = [value for number, (_, value) in enumerate(pairs) if number in one.merges]
+        own = {name_of(name): value for number, (name, value) in enumerate(pairs) if number not in one.merges}
         found: dict[str, Any] = {}
         parts = [part for value in merged for part in (value if isinstance(value, list) else [value])]
         for part in reversed(parts):  # the first of several goes before the others
@@ -222,4 +230,4 @@ def _told(error: Any) -> str:
 
 
 def _short(error: BaseException) -> str:
-    return str(error).partition("\n")[0][:160] or type(error).__name__
+    return one_line(shown(str(error).partition("\n")[0]), 160) or type(error).__name__

@@ -1,7 +1,8 @@
 """Record stored entries again on purpose, each from a fresh answer to its own request: `onetake probe --accept`.
 
 The answer goes the way of every recorded one: through the gate, scrubbed, by the one writer of entries. What the gate
-refuses is kept aside among the rejects, and the stored entry stays.
+refuses is kept aside among the rejects, and the stored entry stays; so it does where what came is no answer. An entry
+that is replaced is in the trash.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import copy
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from onetake import gate, key_specs
@@ -18,21 +19,24 @@ from onetake.aside import AsideStore, place_of
 from onetake.cassette import Cassette
 from onetake.contract import Contract
 from onetake.decide import Action
-from onetake.errors import ContractError, FormatError, StoreError
+from onetake.errors import ContractError, FormatError, OnetakeError, StoreError
 from onetake.gate import Judgement, Kind
 from onetake.keeping import Keeper
 from onetake.key import Keyer
 from onetake.ledger import Ledger
-from onetake.model import Entry, Mode
+from onetake.model import Entry, Headers, Mode
 from onetake.printable import one_line
 from onetake.probing.asking import Asker
 from onetake.probing.findings import Compared, Unknown
+from onetake.probing.findings import Kind as Changed
 from onetake.probing.gathering import Found, find
-from onetake.probing.running import Probing, refuse_sealed
+from onetake.probing.running import refuse_sealed
 from onetake.probing.sending import CLIENT, Answered
+from onetake.probing.underway import Probing
 from onetake.steps import Asked, Flow, Live, Policy
 from onetake.stores import open_store
 from onetake.turns import Turns
+from onetake.writing import copy as copy_entry
 
 _WIDTH = 400
 
@@ -76,26 +80,40 @@ def accept(
     refuse_sealed()
     probing = Probing(Path.cwd(), asker, environ, importing=importing)
     found = [find(path, probing.projects) for path in dict.fromkeys(paths)]
+    for one in found:
+        probing.see_contract(one.project, one.contract)
     return (_accepted(one, probing, asker) for one in found)
 
 
 def _accepted(found: Found, probing: Probing, asker: Asker) -> Accepted:
-    entry, path = found.entry, found.held.path
-    request = probing.request(found)
+    try:
+        came, why = _came(found, probing, asker)
+    except OnetakeError as error:
+        came, why = Compared(), str(error)
+    why = one_line(probing.scrub(found.project, why), _WIDTH)
+    return Accepted(found.held.path, found.entry.key, found.entry.ordinal, came, why)
+
+
+def _came(found: Found, probing: Probing, asker: Asker) -> tuple[Compared | Unknown, str]:
+    """Ask for an entry, and store what comes; returns how it differs, and why the old answer stays, if it does."""
+    request, credentials = probing.request(found), probing.credentials(found.project)
     if isinstance(request, Unknown):
-        return Accepted(path, entry.key, entry.ordinal, request, request.why)
-    call = _call(found, _named(probing.contracts(found), entry))
-    if why := _why_not(entry, call):
-        return Accepted(path, entry.key, entry.ordinal, Compared(), why)
-    came = asker.ask(entry, request, probing.credentials(found.project))
+        return request, request.why
+    call = _call(found, _named(probing.contracts(found), found.entry), asker.credential(request, credentials))
+    if why := _why_not(found, call):
+        return Compared(), why
+    came = asker.ask(found.entry, request, credentials)
     if isinstance(came, Unknown):
-        return Accepted(path, entry.key, entry.ordinal, came, came.why)
+        return came, came.why
     compared = probing.beside(found, request, [came])
-    return Accepted(path, entry.key, entry.ordinal, compared, _kept(found, call, came))
+    return compared, _kept(found, call, came, compared)
 
 
-def _why_not(entry: Entry, call: Live) -> str:
+def _why_not(found: Found, call: Live) -> str:
     """Say why no new answer can be stored in the place of an entry; empty where one can."""
+    entry = found.entry
+    if not os.access(found.folder, os.W_OK):
+        return "its cassette cannot be written"
     if not key_specs.is_own_recipe(entry.key_spec):
         return "it has another key today: `onetake rekey` gives it that"
     if entry.contract and not call.asked.contracts:
@@ -116,17 +134,18 @@ def _named(contracts: Sequence[Contract], entry: Entry) -> tuple[Contract, ...]:
     return tuple(named)
 
 
-def _call(found: Found, contracts: tuple[Contract, ...]) -> Live:
-    """Return the live call whose answer takes the place of an entry's."""
+def _call(found: Found, contracts: tuple[Contract, ...], credential: Headers) -> Live:
+    """Return the live call whose answer takes the place of an entry's; the credential that it carries is scrubbed."""
     entry = found.entry
     _, days = Keyer.from_spec(entry.key_spec.rules)
     scrubber = found.project.scrubber(tuple(entry.key_spec.rules.get("headers", ())))
-    asked = Asked(entry.request, contracts, entry.key, days, entry.request, scrubber)
+    sent = replace(entry.request, headers=(*entry.request.headers, *credential))
+    asked = Asked(sent, contracts, entry.key, days, sent, scrubber)
     asked.keyed = asked.scrubbed
     return Live(asked, Action.REPLACE, entry.ordinal, Flow(who=None), CLIENT, shared=False)
 
 
-def _kept(found: Found, call: Live, came: Answered) -> str:
+def _kept(found: Found, call: Live, came: Answered, compared: Compared | Unknown) -> str:
     """Store an answer through the gate; returns why not, empty where it is stored."""
     entry, settings = found.entry, found.project.settings
     keep = (entry.verdict.partition(":")[2],) if entry.verdict.startswith("kept:") else ()
@@ -146,7 +165,17 @@ def _kept(found: Found, call: Live, came: Answered) -> str:
     judgement = gate.judge(entry.request, came.response, call.asked.contracts, keep=keep, root=settings.root)
     if judgement.kind is Kind.PASS:
         return f"the provider says {judgement.reason.removeprefix('status:') or 'error'}: nothing is stored"
+    if judgement.kind is not Kind.REJECT and (why := _no_answer(compared)):
+        return why
     return _written(found, call, came, judgement, policy)
+
+
+def _no_answer(compared: Compared | Unknown) -> str:
+    """Say why what came is no answer that could stand in an entry; empty where it is one."""
+    if isinstance(compared, Unknown):
+        return compared.why
+    is_gone = any(finding.kind is Changed.ANSWER for finding in compared.findings)
+    return "no answer is where it is read" if is_gone else ""
 
 
 def _written(found: Found, call: Live, came: Answered, judgement: Judgement, policy: Policy) -> str:
@@ -156,6 +185,8 @@ def _written(found: Found, call: Live, came: Answered, judgement: Judgement, pol
         if store.get(found.entry.key, found.entry.ordinal) != found.held.data:
             return "it was changed while it was asked"
         try:
+            if judgement.kind is not Kind.REJECT:
+                copy_entry(store, AsideStore(policy.root, "trash", found.folder), found.entry)
             keeper.keep(call, came.response, judgement, raising=True)
         except ContractError as refusal:
             return one_line(str(refusal), _WIDTH)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from onetake.contract import Contract, violations_as_written
 from onetake.jsonpath import Path
 from onetake.model import Violation
-from onetake.probing.findings import Kind
+from onetake.probing.findings import Kind, Severity
 from onetake.probing.heard import Heard
 from onetake.probing.shape_changes import Change
 from onetake.probing.shapes import type_of
@@ -17,6 +18,9 @@ from onetake.probing.shapes import type_of
 Fits = Callable[[Any], bool]
 """Tells whether a JSON value is what the project expects."""
 
+Place = tuple[int | str, ...]
+
+_OR = " or "
 _ONE_OF_EACH: tuple[Any, ...] = (None, True, 1, "", [], {})
 
 
@@ -66,25 +70,32 @@ class Expected:
         return None if schema is None else lambda value: not violations_as_written(schema, value, is_text=False)
 
 
-def allows(fits: Fits | None, change: Change, recorded: Any, live: Any) -> bool:
-    """Tell whether what judges two values says that one may be as the other is.
+def weighed(found: Sequence[Change], fits: Fits | None, recorded: list[Any], live: list[Any]) -> Iterator[Change]:
+    """Yield changes with the grade that they have where something judges the values: what it allows is `info`.
 
     What it leaves out or lets in besides is so allowed. Another type is where it names the types that may stand there:
-    a schema that lets everything pass says nothing.
+    a schema that lets everything pass says nothing. A value that does not fit is excused by nothing.
 
     Args:
-        fits: What judges them; None for nothing, which allows nothing.
-        change: How their shapes differ.
-        recorded: The one.
-        live: The other.
+        found: How the shapes of the values differ.
+        fits: What judges a value; None for nothing, which allows nothing.
+        recorded: The stored values.
+        live: The fresh ones.
     """
-    if fits is None or not fits(recorded) or not fits(live):
-        return False
-    if change.kind is not Kind.TYPE:
-        return True
-    named = f"{change.recorded} or {change.live}".split(" or ")
-    others = (other for other in _ONE_OF_EACH if type_of(other) not in named)
-    return any(not fits(_with(live, change.path, other)) for other in others)
+    all_fit = bool(found) and fits is not None and all(fits(value) for value in (*recorded, *live))
+    for change in found:
+        is_allowed = fits is not None and all_fit and (change.kind is not Kind.TYPE or _names_types(fits, change, live))
+        yield replace(change, severity=Severity.INFO) if is_allowed else change
+
+
+def _names_types(fits: Fits, change: Change, live: list[Any]) -> bool:
+    """Tell whether a type that stands where there was another one is there by name, and not as any would be."""
+    was, now = (set((types or "").split(_OR)) for types in (change.recorded, change.live))
+    others = [other for other in _ONE_OF_EACH if type_of(other) not in was | now]
+    for value in live:
+        if (place := _place(value, change.path, now - was)) is not None:
+            return any(not fits(_with(value, place, other)) for other in others)
+    return False
 
 
 def _satisfies(contract: Contract, value: Any) -> bool:
@@ -94,13 +105,24 @@ def _satisfies(contract: Contract, value: Any) -> bool:
         return False
 
 
-def _with(value: Any, path: Path, other: Any) -> Any:
-    """Return a value with another one at every place that a path leads to."""
+def _place(value: Any, path: Path, types: set[str]) -> Place | None:
+    """Return the first place that a path leads to at which a value of one of these types stands."""
     if not path:
-        return other
+        return () if type_of(value) in types else None
     step, rest = path[0], path[1:]
-    if isinstance(value, list):
-        return [_with(item, rest, other) for item in value] if step is None else value
-    if isinstance(value, dict) and step in value:
-        return {**value, step: _with(value[step], rest, other)}
-    return value
+    inner: Iterable[tuple[int | str, Any]] = ()
+    if step is None:
+        inner = enumerate(value) if isinstance(value, list) else ()
+    elif isinstance(value, dict) and step in value:
+        inner = ((step, value[step]),)
+    found = ((at, _place(item, rest, types)) for at, item in inner)
+    return next(((at, *place) for at, place in found if place is not None), None)
+
+
+def _with(value: Any, place: Place, other: Any) -> Any:
+    """Return a value with another one at a place."""
+    if not place:
+        return other
+    changed = value.copy()
+    changed[place[0]] = _with(value[place[0]], place[1:], other)
+    return changed

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from onetake import strictjson
 from onetake.jsonpath import show
 from onetake.model import Choice, Violation
-from onetake.probing.allowing import Expected, allows
+from onetake.probing.allowing import Expected, weighed
 from onetake.probing.findings import Finding, Kind, Severity
 from onetake.probing.heard import NOTHING, Heard
 from onetake.probing.shape_changes import Change, changes
 from onetake.probing.shapes import shape_of, type_of
+from onetake.probing.texts import is_fenced, said_json
 
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 
@@ -35,21 +35,6 @@ def answer_findings(recorded: Heard, live: Heard, expected: Expected) -> Iterato
         prefix = f"choices[{number}]." if several else ""
         for found in (*_ending(recorded, live, one, other), *_said(recorded, live, one, other, expected)):
             yield replace(found, path=prefix + found.path)
-
-
-def said_json(text: str | None, *, is_held: bool) -> Any:
-    """Return the JSON value that a text is, `NOTHING` for one that is prose.
-
-    Args:
-        text: What a choice says.
-        is_held: Whether something judges it as JSON; else only objects and arrays count, as `42` may be prose.
-    """
-    if text is None or not (is_held or text.lstrip()[:1] in ("{", "[")):
-        return NOTHING
-    try:
-        return strictjson.loads(text)
-    except strictjson.NotStrictError:
-        return NOTHING
 
 
 def _ending(recorded: Heard, live: Heard, one: Choice, other: Choice) -> Iterator[Finding]:
@@ -79,28 +64,38 @@ def _said(recorded: Heard, live: Heard, one: Choice, other: Choice, expected: Ex
     if any(_is(test, *pair) for test in ("is_refusal", "is_length") for pair in ((recorded, one), (live, other))):
         return  # half an answer has no shape
     yield from _tools(one, other, expected)
-    if one.tool_calls or other.tool_calls:
-        return
     fits = expected.of_text()
     was, now = (said_json(choice.text, is_held=fits is not None) for choice in (one, other))
     if was is not NOTHING and now is not NOTHING:
+        if is_fenced(one.text) != is_fenced(other.text):
+            # Most who read it out of a fence read it without one; not the other way round.
+            yield _retyped(_ERROR if is_fenced(other.text) else _WARNING, one, was, other, now)
         yield from _values("answer", "text", [was], [now], expected)
-    elif was is not NOTHING or now is not NOTHING:
+    elif (was is not NOTHING or now is not NOTHING) and not _goes_with_calls(one, other):
         # Prose that turns into JSON breaks no reader of prose.
-        grade = _ERROR if now is NOTHING else _WARNING
-        yield Finding("", "answer$", grade, Kind.TYPE, _sort(was), _sort(now))
+        yield _retyped(_ERROR if now is NOTHING else _WARNING, one, was, other, now)
 
 
-def _sort(value: Any) -> str:
-    return "text" if value is NOTHING else type_of(value)
+def _goes_with_calls(one: Choice, other: Choice) -> bool:
+    """Tell whether one of two texts is not there because of a tool call, which is a finding of its own or none."""
+    return bool(one.tool_calls or other.tool_calls) and not (one.text and other.text)
+
+
+def _retyped(grade: Severity, one: Choice, was: Any, other: Choice, now: Any) -> Finding:
+    return Finding("", "answer$", grade, Kind.TYPE, _sort(one, was), _sort(other, now))
+
+
+def _sort(choice: Choice, value: Any) -> str:
+    if value is NOTHING:
+        return "text"
+    return f"{type_of(value)} in a Markdown fence" if is_fenced(choice.text) else type_of(value)
 
 
 def _values(name: str, on: str, was: list[Any], now: list[Any], expected: Expected) -> Iterator[Finding]:
     """Compare the JSON values of one part: what its schema lets pass is told, what breaks it now counts."""
     fits = expected.of_text() if on == "text" else expected.of_tool(on.partition(":")[2])
-    for change in changes(shape_of(*was), shape_of(*now)):
-        is_allowed = all(allows(fits, change, one, other) for one in was for other in now)
-        yield finding_of(name, change, is_allowed=is_allowed)
+    found = list(changes(shape_of(*was), shape_of(*now)))
+    yield from (finding_of(name, change) for change in weighed(found, fits, was, now))
     known = {place_of(one) for value in was for one in expected.unpromised(on, value)}
     broken = {place_of(one): one for value in now for one in reversed(expected.unpromised(on, value))}
     for place, one in broken.items():
@@ -113,10 +108,9 @@ def place_of(violation: Violation) -> tuple[str, str]:
     return re.sub(r"\[\d+\]", "[*]", violation.path), violation.expected
 
 
-def finding_of(name: str, change: Change, *, is_allowed: bool = False) -> Finding:
-    """Return the finding of a change of shape; one that is allowed is told, and weighs nothing."""
-    grade = _INFO if is_allowed else change.severity
-    return Finding("", name + show(change.path), grade, change.kind, change.recorded, change.live)
+def finding_of(name: str, change: Change) -> Finding:
+    """Return the finding of a change of shape."""
+    return Finding("", name + show(change.path), change.severity, change.kind, change.recorded, change.live)
 
 
 def _tools(one: Choice, other: Choice, expected: Expected) -> Iterator[Finding]:

@@ -6,33 +6,16 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
-from onetake import dialects, picking
+from onetake import dialects
 from onetake.imported import is_loose
 from onetake.model import Entry, Request
+from onetake.probing.state import state
 from onetake.scrub.finder import PLACEHOLDER
 
 _NO_ANSWERS = frozenset({"openai-files", "openai-batches"})
 """Dialects whose requests make something at the provider's, and bring no answer of a model."""
-_STATE = {
-    "previous_response_id": "a response that the provider keeps",
-    "conversation": "a conversation that the provider keeps",
-    "conversation_id": "a conversation that the provider keeps",
-    "session_id": "a session that the provider keeps",
-    "container": "a container that the provider keeps",
-    "cachedcontent": "a cache that the provider keeps",
-    "cached_content": "a cache that the provider keeps",
-}
-"""Names at the top of a body that say by an id what else was asked."""
-_FILES = frozenset(
-    {"file_id", "file_ids", "fileid", "fileids", "fileuri", "file_uri", "vector_store_ids", "container_id"}
-)
-"""Names anywhere in a body that stand for a file, or a place of files, at the provider's."""
-_ARGUMENTS = frozenset({"arguments", "args", "parameters", "properties", "input_schema", "inputschema", "tooluse"})
-"""Names under which a program's own fields lie."""
-_GOES_ON = re.compile(r"/conversations/[^/]+(?:/restart)?")
 
 
 def why_not(entry: Entry) -> str:
@@ -51,7 +34,7 @@ def why_not(entry: Entry) -> str:
         return "its request asks no model"
     if request.method != "POST":
         return "its request fetches what the provider keeps"
-    return _scrubbed(entry) or _state(request)
+    return _scrubbed(entry) or state(request)
 
 
 def with_model(request: Request, model: str) -> Request | None:
@@ -90,32 +73,3 @@ def _scrubbed(entry: Entry) -> str:
         return "a secret was taken out of its address or of a header that counts"
     place = next((where for where in entry.scrubbed if where.startswith("request.body")), "")
     return f"a secret was taken out of what it asks, at {place.removeprefix('request.body')}" if place else ""
-
-
-def _state(request: Request) -> str:
-    if _GOES_ON.search(urlsplit(request.url).path):
-        return "it hangs on a conversation that the provider keeps"
-    body = picking.document(request.body)
-    for name, value in body.items():
-        if (what := _STATE.get(name.lower())) and (picking.mapping(value).get("id") or (value and value == str(value))):
-            return f"it hangs on {what}: {name}"
-    place = next(_kept_at_the_provider(body), "")
-    return f"it hangs on what the provider keeps: {place}" if place else ""
-
-
-def _kept_at_the_provider(value: Any) -> Iterator[str]:
-    """Yield the names in a body that stand for a file, or for an item of an earlier answer, at the provider's."""
-    if isinstance(value, list):
-        for item in value:
-            yield from _kept_at_the_provider(item)
-    if not isinstance(value, dict):
-        return
-    kind = value.get("type")
-    if kind == "item_reference" or (kind == "reasoning" and value.get("id") and "encrypted_content" not in value):
-        yield str(kind)
-    for name, inner in value.items():
-        lower = name.lower()
-        if lower in _FILES and inner and isinstance(inner, str | list):
-            yield name
-        elif lower not in _ARGUMENTS and not (kind == "tool_use" and name == "input"):
-            yield from _kept_at_the_provider(inner)

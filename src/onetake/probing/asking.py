@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from onetake import dialects, gate, picking, prices
-from onetake.model import Entry, Request, Response, header
+from onetake.errors import UsageError
+from onetake.model import Entry, Headers, Request, Response, header
 from onetake.printable import one_line
 from onetake.probing.askable import why_not, with_model
 from onetake.probing.credentials import Allowed, Barred, Credentials
@@ -19,10 +21,17 @@ from onetake.scrub import shown
 TIMEOUT_S = 120.0
 """Seconds that one answer may take."""
 _WIDTH = 200
-_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "max_tokens_to_sample", "num_predict")
-_NESTED_LIMITS = (("generationConfig", "maxOutputTokens"), ("inferenceConfig", "maxTokens"), ("options", "num_predict"))
-_ANSWER = 1024
-"""Tokens of an answer, at least, for which money is set aside where its request says no limit."""
+_LIMITS = frozenset(
+    {"max_tokens", "max_completion_tokens", "max_output_tokens", "max_tokens_to_sample", "max_new_tokens"}
+    | {"num_predict", "maxOutputTokens", "maxTokens", "maxTokenCount", "max_gen_len"}
+)
+_TIMES = frozenset({"n", "best_of", "candidateCount", "candidate_count", "num_generations"})
+"""Names by which a request asks for several answers at once."""
+_INSIDE = ("generationConfig", "generation_config", "inferenceConfig", "textGenerationConfig", "options")
+"""Parts of a body in which some APIs have such names."""
+_SAYS_NOTHING = frozenset({"embeddings", "rerank", "moderation"})
+"""Operations whose answers have no tokens of their own."""
+_DAY = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +43,20 @@ class Terms:
         rpm: Requests a minute at most; None for no limit.
         max_cost: US dollars that all of them may cost; None for no limit.
         timeout: Seconds that one answer may take.
+
+    Raises:
+        UsageError: A number is none, or out of all reason.
     """
 
     model: str = ""
     rpm: float | None = None
     max_cost: float | None = None
     timeout: float = TIMEOUT_S
+
+    def __post_init__(self) -> None:
+        _check_number("rpm", self.rpm, 0.001, 1e9)
+        _check_number("max_cost", self.max_cost, 1e-6, 1e9)
+        _check_number("timeout", self.timeout, 0.001, _DAY)
 
 
 @dataclass(slots=True)
@@ -83,6 +100,11 @@ class Asker:
             return Unknown(Outcome.FAILED if barred.missing else Outcome.UNASKABLE, one_line(barred.why, _WIDTH))
         return request
 
+    def credential(self, request: Request, credentials: Credentials) -> Headers:
+        """Return the headers that go out with a request besides its own; none where it may not be asked."""
+        may = credentials.of(request.url, _dialect(request))
+        return may.headers if isinstance(may, Allowed) else ()
+
     def ask(self, entry: Entry, request: Request, credentials: Credentials) -> Answered | Unknown:
         """Ask once more.
 
@@ -98,15 +120,17 @@ class Asker:
         may = credentials.of(request.url, _dialect(request))
         if not isinstance(may, Allowed):
             return Unknown(Outcome.UNASKABLE, one_line(may.why, _WIDTH))
-        most = self._most(entry, request)
-        limit = self.terms.max_cost
-        if limit is not None and (most is None or self._reserved + most > limit):
-            return Unknown(Outcome.UNASKED, _over(limit, most))
+        most = 0.0
+        if (limit := self.terms.max_cost) is not None:
+            may_cost = self._most(entry, request)
+            if isinstance(may_cost, str) or self._reserved + may_cost > limit:
+                return Unknown(Outcome.UNASKED, _over(limit, may_cost))
+            most = may_cost
         self._pace()
         try:
             answered = self.sends(request, may.headers, self.terms.timeout)
         except NoAnswerError as error:
-            self._reserved += most or 0.0  # nobody knows whether it is billed
+            self._reserved += most  # nobody knows whether it is billed
             return _failed(str(error), credentials)
         if not 200 <= answered.response.status < 300:
             return _failed(_refused(answered.response), credentials)
@@ -121,19 +145,23 @@ class Asker:
                 self.rest(wait)
         self._last = self.clock()
 
-    def _most(self, entry: Entry, request: Request) -> float | None:
-        """Return what an answer may cost at most, as far as that can be told; None where its price is not known."""
-        if self.terms.max_cost is None:
-            return None
-        asked = picking.count(entry.metrics.get("input_tokens"))
-        answered = picking.count(entry.metrics.get("output_tokens")) or 0
-        counts = {
-            "input_tokens": len(request.body) // 2 + 1 if asked is None else asked,
-            "output_tokens": _limit(request) or max(_ANSWER, 4 * answered),
-        }
-        return prices.cost_of(_priced(entry, request, Response(200), counts, ""))
+    def _most(self, entry: Entry, request: Request) -> float | str:
+        """Return what an answer may cost at most; why that is not known, where it is not."""
+        asked = picking.count(entry.metrics.get("input_tokens")) or 0
+        if not asked or self.terms.model:
+            asked = max(asked, len(request.body))  # no token is shorter than a byte
+        said = _priced(entry, request, Response(200), {"input_tokens": asked}, "")
+        if prices.cost_of(said) is None:
+            return "its price is not known"
+        dialect = dialects.find(request.method, request.url)
+        limit = 0 if dialect and dialect.operation in _SAYS_NOTHING else _limit(request) or prices.window_of(said)
+        if limit is None:
+            return "its request sets its answer no limit, and that of its model is not known"
+        counts = {"input_tokens": asked, "output_tokens": limit * _times(request)}
+        most = prices.cost_of(replace(said, metrics=counts))
+        return "its price is not known" if most is None else most
 
-    def _settle(self, entry: Entry, request: Request, response: Response, most: float | None) -> None:
+    def _settle(self, entry: Entry, request: Request, response: Response, most: float) -> None:
         content = gate.content_of(response)
         dialect = dialects.find(request.method, request.url)
         if content is None or dialect is None:
@@ -142,7 +170,7 @@ class Asker:
         counted = {"input_tokens": reading.input_tokens, "output_tokens": reading.output_tokens}
         counts = {name: number for name, number in counted.items() if number is not None}
         cost = prices.cost_of(_priced(entry, request, content, counts, reading.model or ""))
-        self._reserved += (most or 0.0) if cost is None else cost
+        self._reserved += most if cost is None else cost
         if cost is not None:
             self.cost = (self.cost or 0.0) + cost
 
@@ -159,18 +187,34 @@ def _refused(response: Response) -> str:
     return f"status {response.status}{where}" + (f": {said}" if said else "")
 
 
-def _over(limit: float, most: float | None) -> str:
-    if most is None:
-        return "its price is not known, so that it may cost more than the budget"
+def _over(limit: float, most: float | str) -> str:
+    if isinstance(most, str):
+        return f"{most}, so that it may cost more than the budget"
     return f"it may cost ${most:.4f}, and of the budget of ${limit:g} less than that is left"
 
 
 def _limit(request: Request) -> int | None:
-    """Return how many tokens a request lets its answer have, None where it does not say."""
+    """Return how many tokens a request lets one answer have, None where it does not say."""
+    return max(_counts(request, _LIMITS), default=None)
+
+
+def _times(request: Request) -> int:
+    """Return how many answers a request asks for at once: for one prompt, and for each of several."""
+    prompt = picking.document(request.body).get("prompt")
+    prompts = [one for one in prompt if not isinstance(one, int)] if isinstance(prompt, list) else []
+    return max(_counts(request, _TIMES), default=1) * max(1, len(prompts))
+
+
+def _counts(request: Request, names: frozenset[str]) -> Iterator[int]:
     body = picking.document(request.body)
-    said = [body.get(name) for name in _LIMITS]
-    said += [picking.mapping(body.get(outer)).get(inner) for outer, inner in _NESTED_LIMITS]
-    return next((number for one in said if (number := picking.count(one)) and number > 0), None)
+    for part in (body, *(picking.mapping(body.get(name)) for name in _INSIDE)):
+        yield from (number for name in names & part.keys() if (number := picking.count(part[name])) and number > 0)
+
+
+def _check_number(name: str, value: Any, least: float, most: float) -> None:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if value is not None and not (is_number and least <= value <= most):
+        raise UsageError(f"probe: {name} is a number from {least:g} to {most:g}, not {one_line(str(value), 40)}")
 
 
 def _priced(entry: Entry, request: Request, response: Response, counts: dict[str, int], served: str) -> Entry:

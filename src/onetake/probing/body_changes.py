@@ -61,10 +61,9 @@ def event_findings(recorded: Heard, live: Heard) -> Iterator[Finding]:
 
 def _shapes(heard: Heard) -> dict[str, Shape]:
     said = heard.said()
-    has_vectors = heard.reading.answer is not None and not heard.choices
     shapers: dict[str, Shaper] = {}
     for name, value in _values(heard):
-        shapers.setdefault(name, Shaper(is_envelope=True, said=said, has_vectors=has_vectors)).add(value)
+        shapers.setdefault(name, Shaper(is_envelope=True, said=said)).add(value)
     return {name: shaper.shape for name, shaper in shapers.items()}
 
 

@@ -19,6 +19,7 @@ from onetake.probing.body_changes import body_changes, container_finding, event_
 from onetake.probing.findings import Compared, Finding, Kind, Note, Outcome, Severity, Unknown, by_weight
 from onetake.probing.heard import Heard, hear
 from onetake.probing.labelling import label_findings
+from onetake.probing.vectors import vector_findings
 from onetake.scrub import shown
 
 _WIDTH = 160
@@ -95,7 +96,7 @@ def compare(
     found += [finding for _, finding in labelled if finding]
     return Compared(
         findings=by_weight([_printable(one, name, scrub) for one in found]),
-        labels=tuple(label for label, _ in labelled),
+        labels=tuple(label for label, _ in labelled if label),
         notes=tuple(_notes(entry, recorded, first, latency_ms, scrub)),
         model=one_line(scrub(first.reading.model or ""), _WIDTH),
         contract=first.judged.contract,
@@ -146,6 +147,7 @@ def _differences(recorded: Heard, live: Heard, expected: Expected, *, is_other_m
     yield from container_finding(recorded, live)
     yield from (finding_of(name, change) for name, change in body_changes(recorded, live))
     yield from event_findings(recorded, live)
+    yield from vector_findings(recorded, live)
     if _is_gone(recorded, live):
         yield Finding(
             "", "answer", Severity.ERROR, Kind.ANSWER, ", ".join(sorted(recorded.parts())) or "an answer", None

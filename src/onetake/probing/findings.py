@@ -156,7 +156,7 @@ class Unknown:
 
 
 def by_weight(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Return findings without repeats, the gravest first, then by path."""
+    """Return findings without repeats, the gravest first, then by path. Their values are no lists or objects."""
     grades = list(Severity)
     order = sorted(findings, key=lambda one: (-grades.index(one.severity), one.path, one.kind))
-    return tuple(one for number, one in enumerate(order) if one not in order[:number])
+    return tuple(dict.fromkeys(order))

@@ -17,6 +17,7 @@ from onetake.probing import comparing
 from onetake.probing.askable import why_not
 from onetake.probing.report import baseline_of
 from onetake.probing.sampling import Candidate
+from onetake.settings_values import nearest
 from onetake.upkeep.entry_checks import Keyers, key_fault
 from onetake.upkeep.holding import Held, Holding, holding_of
 from onetake.upkeep.limits import SECONDS, TookTooLongError, at_most
@@ -24,6 +25,8 @@ from onetake.upkeep.projects import Project, Projects
 from onetake.validity import moment
 
 _FIELDS = ("operation", "model", "contract")
+_NAME = re.compile(r"\w{2,}")
+"""Of what a word selects by, and no letter of a drive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,8 @@ class Selecting:
             if mark and name in _FIELDS:
                 wild = re.escape(said).replace(r"\*", ".*").replace(r"\?", ".")
                 self._fields.setdefault(name, []).append(re.compile(wild, re.DOTALL))
+            elif mark and _NAME.fullmatch(name) and not (root / word).exists():
+                raise UsageError(f"--select {word}: nothing is selected by {name!r}{nearest(name, _FIELDS)}")
             elif word:
                 plain.append(word)
             else:
@@ -115,7 +120,7 @@ def gather(start: Path, projects: Projects, words: Sequence[str] = ()) -> Iterat
 
     Raises:
         StoreError: The folder cannot be listed.
-        UsageError: A word is empty, or the settings are wrong.
+        UsageError: A word is empty, or selects by what there is not; or the settings are wrong.
     """
     selecting, keyers = Selecting(projects.of(start.absolute()).settings.root, words), Keyers()
     for listed in list_folders(start):
@@ -140,7 +145,8 @@ def find(path: Path, projects: Projects) -> Found:
     with closing(holding.store):
         held = holding.held(path)
     if held.entry is None:
-        raise UsageError(f"{path.as_posix()}: {held.why or 'holds no entry'}")
+        why = held.why if held.data or path.exists() else "it is gone"
+        raise UsageError(f"{path.as_posix()}: {why or 'holds no entry'}")
     project = projects.of(path.parent.absolute())
     return Found(held, held.entry, path.parent, project, _why_not(held, held.entry, Keyers()))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from onetake.compare.likeness import same
@@ -10,8 +10,33 @@ from onetake.jsonpath import Path
 
 
 def at(value: Any, path: Path) -> list[Any]:
-    """Return the values at a path, in order; none where it leads nowhere."""
-    return list(_at(value, path))
+    """Return what is at a path, with its place.
+
+    Returns:
+        The only value; nothing where the path leads nowhere. Of `[*]` a list with one such list for each item, up to
+        the last item that has a value: `$[*].label` of two items, the second of which alone has one, is `[[], ["a"]]`.
+    """
+    if not path:
+        return [value]
+    step, rest = path[0], path[1:]
+    if step is None:
+        found = [at(item, rest) for item in value] if isinstance(value, list) else []
+        while found and not found[-1]:
+            found.pop()
+        return found
+    if isinstance(step, int):
+        inner = value[step : step + 1] if isinstance(value, list) else []
+    else:
+        inner = [value[step]] if isinstance(value, Mapping) and step in value else []
+    return at(inner[0], rest) if inner else []
+
+
+def shown(found: list[Any], path: Path) -> Any:
+    """Return what `at` found as people read it: the value, of `[*]` a list of them; null where there is none."""
+    if None in path:
+        rest = path[path.index(None) + 1 :]
+        return [shown(inner, rest) for inner in found] or None
+    return found[0] if found else None
 
 
 def equal(one: list[Any], other: list[Any]) -> bool:
@@ -24,21 +49,6 @@ def equal(one: list[Any], other: list[Any]) -> bool:
         other: What it found in the other.
     """
     return same(_stripped(one), _stripped(other))
-
-
-def _at(value: Any, path: Path) -> Iterator[Any]:
-    if not path:
-        yield value
-        return
-    step, rest = path[0], path[1:]
-    if step is None:
-        inner = value if isinstance(value, list) else []
-    elif isinstance(step, int):
-        inner = value[step : step + 1] if isinstance(value, list) else []
-    else:
-        inner = [value[step]] if isinstance(value, Mapping) and step in value else []
-    for item in inner:
-        yield from _at(item, rest)
 
 
 def _stripped(value: Any) -> Any:

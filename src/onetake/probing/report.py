@@ -20,6 +20,7 @@ __all__ = [
     "Case",
     "Compared",
     "Finding",
+    "InterruptedProbe",
     "Kind",
     "Label",
     "Labelled",
@@ -137,6 +138,7 @@ class Report:
         versions: What the words mean and who wrote the entries' world: at least `onetake` and `python`; `commit` (with
             `dirty`) of the project, where git knows one.
         cost_usd: What the asking cost, None where no price is known.
+        unnoted: Why `onetake status` will not know of the probe; empty where it will.
     """
 
     cases: tuple[Case, ...]
@@ -145,6 +147,7 @@ class Report:
     started_at: datetime
     versions: Mapping[str, Any] = field(default_factory=dict)
     cost_usd: float | None = None
+    unnoted: str = ""
 
     def outcome(self, case: Case) -> Outcome:
         """Say what became of one entry under the thresholds."""
@@ -244,6 +247,18 @@ class Report:
             "contract": {"recorded": _ref(case.contract), "live": _ref(compared.contract)},
             "notes": [asdict(note) for note in compared.notes],
         }
+
+
+class InterruptedProbe(KeyboardInterrupt):
+    """Ctrl-C ended a probe.
+
+    Args:
+        report: What came until then; what was not asked any more is `unasked`.
+    """
+
+    def __init__(self, report: Report) -> None:
+        super().__init__("the probe was interrupted")
+        self.report = report
 
 
 def baseline_of(data: bytes) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -37,11 +37,15 @@ class Candidate:
     recorded_at: datetime | None = None
 
 
+_Stratum = tuple[str, str, str]
+_Ranked = tuple[_Rank, Candidate]
+
+
 def choose(candidates: Iterable[Candidate], size: int, *, seed: str = SEED, oldest: bool = False) -> list[Candidate]:
     """Choose a sample that is the same for the same candidates, whatever their order.
 
     Operation, model and contract make the strata; each gives one in turn, so that a rare one is asked too. Of entries
-    with one key in one stratum one is chosen: they hold the same request.
+    with one key one is chosen, in the smallest of their strata: they hold the same request.
 
     Args:
         candidates: All of them.
@@ -52,15 +56,24 @@ def choose(candidates: Iterable[Candidate], size: int, *, seed: str = SEED, olde
     Returns:
         In the order in which they are to be asked: what a budget cuts off is spread over the strata too.
     """
-    strata: dict[tuple[str, str, str], dict[str, tuple[_Rank, Candidate]]] = {}
+    strata: dict[_Stratum, dict[str, _Ranked]] = {}
     for one in candidates:
         same_request = strata.setdefault((one.operation, one.model, one.contract), {})
         ranked = _rank(one, seed, oldest=oldest), one
         same_request[one.key] = min(same_request.get(one.key, ranked), ranked, key=lambda pair: pair[0])
-    ordered = [sorted(stratum.values(), key=lambda pair: pair[0]) for stratum in strata.values()]
+    ordered = [sorted(stratum, key=lambda pair: pair[0]) for stratum in _disjoint(strata)]
     ordered.sort(key=lambda stratum: stratum[0][0])
     turns = zip_longest(*ordered)
     return [pair[1] for turn in turns for pair in turn if pair is not None][:size]
+
+
+def _disjoint(strata: Mapping[_Stratum, Mapping[str, _Ranked]]) -> Iterator[list[_Ranked]]:
+    """Yield strata without the keys that a smaller one has; none that is empty then."""
+    taken: set[str] = set()
+    for name in sorted(strata, key=lambda name: (len(strata[name]), name)):
+        if left := [ranked for key, ranked in strata[name].items() if key not in taken]:
+            yield left
+        taken |= strata[name].keys()
 
 
 def _rank(one: Candidate, seed: str, *, oldest: bool) -> _Rank:

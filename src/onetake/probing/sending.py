@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import http.client
+import io
 import re
+import socket
 import ssl
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
-from urllib.parse import unquote, urlsplit
+from functools import partial
+from typing import Any
+from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from onetake import active
@@ -26,6 +30,8 @@ CLIENT = "onetake probe"
 
 _OF_THE_WIRE = frozenset({"host", "content-length", "transfer-encoding", "connection", "accept-encoding", "user-agent"})
 """Headers that are made here."""
+HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+"""A header's name: nothing that another server may take for a border. Source: RFC 9110, section 5.6.2 (token)."""
 _TARGET = re.compile(r"[^:/?#]+://[^/?#]*([^#]*)(?:#.*)?", re.DOTALL)
 _PORTS = {"http": 80, "https": 443}
 _CHUNK = 1 << 16
@@ -65,11 +71,12 @@ def send(request: Request, credential: Headers, timeout: float) -> Answered:
     target, started = split_url(request.url), time.monotonic()
     try:
         with active.inside(), closing(_connection(target, timeout)) as connection:
+            connection.response_class = partial(_Response, deadline=started + timeout)  # type: ignore[assignment]
             _put(connection, request, target, credential)
             came = connection.getresponse()
             watch = Watch(request, came.status, tuple(came.getheaders()))
             size, first = 0, None
-            for chunk in _chunks(connection, came, started + timeout):
+            while chunk := came.read1(_CHUNK):
                 first = first or time.monotonic()
                 size += len(chunk)
                 if size > _MOST_BYTES:
@@ -93,16 +100,37 @@ def send(request: Request, credential: Headers, timeout: float) -> Answered:
 def _connection(target: Target, timeout: float) -> http.client.HTTPConnection:
     """Make a connection to an origin, through the proxy of the environment where that is not this machine."""
     host, port = target.host.strip("[]"), int(target.port or _PORTS[target.scheme])
-    proxy = "" if is_here(host) or proxy_bypass(host) else getproxies().get(target.scheme, "")
     if target.scheme == "http":  # only this machine is asked so, and nothing stands between
         return http.client.HTTPConnection(host, port, timeout=timeout)
     context = ssl.create_default_context()
-    if not proxy:
+    way = None if is_here(host) or proxy_bypass(host) else _proxy(target.scheme)
+    if way is None:
         return http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
-    way = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
     connection = http.client.HTTPSConnection(way.hostname or "", way.port or 80, timeout=timeout, context=context)
     connection.set_tunnel(host, port, _proxy_headers(way.username, way.password))
     return connection
+
+
+def _proxy(scheme: str) -> SplitResult | None:
+    """Return the proxy that the environment names for a scheme, None where it names none.
+
+    Raises:
+        NoAnswerError: It is no address of one, or is spoken to otherwise than by plain http. It is not quoted: it may
+            hold a password.
+    """
+    named = getproxies()
+    said = named.get(scheme) or named.get("all") or ""
+    variable = f"{scheme.upper()}_PROXY" if named.get(scheme) else "ALL_PROXY"
+    if not said:
+        return None
+    try:
+        way = urlsplit(said if "://" in said else f"http://{said}")
+        is_right = way.scheme == "http" and bool(way.hostname) and way.port != 0 and way.path in ("", "/")
+    except ValueError:  # of its port
+        is_right = False
+    if not is_right:
+        raise NoAnswerError(f"{variable} names no proxy that is spoken to by plain http, as http://host:port")
+    return way
 
 
 def _proxy_headers(user: str | None, password: str | None) -> dict[str, str]:
@@ -120,6 +148,8 @@ def _put(connection: http.client.HTTPConnection, request: Request, target: Targe
     path = found[1] if found else target.path
     connection.putrequest(request.method, path if path.startswith("/") else f"/{path}", skip_accept_encoding=True)
     for name, value in request.headers:
+        if not HEADER_NAME.fullmatch(name):
+            raise ValueError("the name of a header is none")
         if name.lower() not in _OF_THE_WIRE and not is_credential_header(name):
             connection.putheader(name, value)
     connection.putheader("user-agent", f"onetake/{version()}")
@@ -130,17 +160,35 @@ def _put(connection: http.client.HTTPConnection, request: Request, target: Targe
     connection.endheaders(request.body)
 
 
-def _chunks(connection: http.client.HTTPConnection, came: http.client.HTTPResponse, deadline: float) -> Iterator[bytes]:
-    """Read a body as it comes, no longer than until the deadline, whatever trickles in."""
-    while True:
-        left = deadline - time.monotonic()
+class _Response(http.client.HTTPResponse):
+    """A response that is read no longer than until a deadline: its head, the sizes of its chunks and all between."""
+
+    def __init__(self, sock: socket.socket, *given: Any, deadline: float, **more: Any) -> None:
+        super().__init__(sock, *given, **more)
+        self.fp.close()
+        self.fp = io.BufferedReader(_Timed(sock, deadline))
+
+
+class _Timed(io.RawIOBase):
+    """What comes in at a socket until a deadline, whatever trickles in."""
+
+    def __init__(self, sock: socket.socket, deadline: float) -> None:
+        self._sock, self._deadline = sock, deadline
+        self._raw = sock.makefile("rb", buffering=0)  # it keeps the socket open until the response is closed
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        left = self._deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError
-        if connection.sock is not None:
-            connection.sock.settimeout(left)
-        if not (chunk := came.read1(_CHUNK)):
-            return
-        yield chunk
+        self._sock.settimeout(left)
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
 
 
 def _check_length(came: http.client.HTTPResponse, size: int) -> None:

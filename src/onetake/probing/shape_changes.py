@@ -42,8 +42,6 @@ def changes(recorded: Shape, live: Shape, path: Path = ()) -> Iterator[Change]:
     yield from _types(recorded, live, path)
     yield from _words(recorded, live, path)
     yield from _forms(recorded, live, path)
-    if recorded.widths and live.widths and recorded.widths.isdisjoint(live.widths):
-        yield Change(path, Severity.ERROR, Kind.TYPE, _numbers(recorded.widths), _numbers(live.widths))
     if recorded.items and live.items:
         yield from changes(recorded.items, live.items, (*path, None))
 
@@ -99,10 +97,6 @@ def _fields(was: _Fields, now: _Fields, path: Path) -> Iterator[Change]:
 def _named(forms: dict[str, _Fields]) -> str:
     """Return the name under which the objects say what they are."""
     return next(name for fields in forms.values() for name in FORM_WORDS if name in fields)
-
-
-def _numbers(widths: Iterable[int]) -> str:
-    return " or ".join(map(str, sorted(widths))) + " numbers"
 
 
 def _joined(words: Iterable[str]) -> str:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from onetake.compare.likeness import same
-from onetake.format.forms import LONG_ARRAY
 
 FORM_WORDS = ("type", "object")
 """Names under which JSON APIs say, in a word of their own, what an object is; the first that is there counts."""
@@ -23,6 +22,8 @@ _DEEPEST = 64
 """Levels that are walked; what lies deeper is of a type and has no shape."""
 _NAME = re.compile(r"[A-Za-z_$@][\w$@.:/-]*")
 _LONGEST_WORD = 64
+_NUMBERS = {int, float}
+"""Of a vector one number says what all do."""
 
 
 @dataclass(slots=True)
@@ -33,7 +34,6 @@ class Shape:
         types: JSON types: `null`, `boolean`, `number`, `string`, `array`, `object`.
         words: The words that stand there, where the name says that it holds one.
         forms: The fields of the objects, by the word that says what each is; empty for those that say none.
-        widths: How many numbers the long arrays of numbers hold, where that is measured.
         items: The items of the arrays, or the values of objects whose names are data.
         spoken: How many characters of what the model said stand there; arguments of its tool calls count as enough.
         enough: How many make sure that it was said there: an API's own short word may be in a long text by chance.
@@ -43,7 +43,6 @@ class Shape:
     types: set[str] = field(default_factory=set)
     words: set[str] = field(default_factory=set)
     forms: dict[str, dict[str, Shape]] = field(default_factory=dict)
-    widths: set[int] = field(default_factory=set)
     items: Shape | None = None
     spoken: int = 0
     enough: int = 1
@@ -62,13 +61,12 @@ class Shaper:
         is_envelope: Whether they are of an API, whose objects say what they are; not of a model, for which `type` is
             a name like others.
         said: The texts of the answer in it, and the arguments of its tool calls: their inside is not the API's.
-        has_vectors: Whether long arrays of numbers are vectors, whose width is part of what they are.
     """
 
-    def __init__(self, *, is_envelope: bool = False, said: Collection[Any] = (), has_vectors: bool = False) -> None:
-        self._has_vectors = has_vectors
+    def __init__(self, *, is_envelope: bool = False, said: Collection[Any] = ()) -> None:
         self._is_envelope = is_envelope
         self._texts = [one for one in said if isinstance(one, str)]
+        self._found: dict[str, bool] = {}
         self._arguments = [one for one in said if isinstance(one, (dict, list)) and one]
         self._enough = 1 + min(map(len, self._texts), default=0) // 2
         self.shape = Shape(enough=self._enough)
@@ -92,9 +90,8 @@ class Shaper:
     def _descend(self, shape: Shape, value: Any, kind: str, depth: int) -> None:
         if value and (kind == "array" or (kind == "object" and self._is_map(value))):
             shape.items = shape.items or Shape(enough=self._enough)
-            if self._has_vectors and len(value) > LONG_ARRAY and all(type_of(item) == "number" for item in value):
-                shape.widths.add(len(value))
-            for item in value if kind == "array" else value.values():
+            items = value if kind == "array" else list(value.values())
+            for item in items[:1] if set(map(type, items)) <= _NUMBERS else items:
                 self._add(shape.items, item, "", depth)
         elif kind == "object":
             fields = shape.forms.setdefault(self._form(value), {})
@@ -103,7 +100,9 @@ class Shaper:
 
     def _is_said(self, value: Any) -> bool:
         if isinstance(value, str):
-            return bool(value) and any(value in text for text in self._texts)
+            if value not in self._found:  # the ids of a stream stand in each of its events
+                self._found[value] = bool(value) and any(value in text for text in self._texts)
+            return self._found[value]
         return isinstance(value, (dict, list)) and any(same(value, one) for one in self._arguments)
 
     def _form(self, value: dict[str, Any]) -> str:

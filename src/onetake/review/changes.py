@@ -2,99 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
-from onetake.aside import aside
 from onetake.cassette_files import Listed, list_folders
 from onetake.printable import one_line
 from onetake.review import marks
 from onetake.review.base import Base, base_of, is_pointer_to, is_same
+from onetake.review.change import Change, Changes, Kind, Left, mark_of
+from onetake.review.waiting import waiting
 from onetake.stores import files
-from onetake.stores.naming import SIDE_FOLDERS, Slot, folder_name, parse_name
+from onetake.stores.naming import Slot, parse_name, side_hex
 from onetake.upkeep import mends
+from onetake.upkeep.holding import digests_in
 from onetake.upkeep.neighbours import roots_below
 from onetake.upkeep.projects import Projects
-from onetake.upkeep.prune.trash import is_linked
-
-_ANOTHER_PLACE = re.compile(r"~[1-9][0-9]{0,3}$")
-"""What a process adds to the name of a test's place while another one holds that."""
-_OUTSIDE = re.compile(r"~[0-9a-f]{16}$")
-"""How the place of a cassette ends that lies outside of the settings' folder."""
-
-
-class Kind(StrEnum):
-    """What became of an entry."""
-
-    NEW = "new"
-    RERECORDED = "re-recorded"
-    GONE = "gone"
-    PENDING = "pending"
-    REJECT = "reject"
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One entry to be reviewed.
-
-    Args:
-        kind: What became of it.
-        path: Its file, absolute; of one that is gone where it was.
-        folder: The folder of the cassette that it belongs to; of what lies aside the one that it would go into, None
-            where that is not told by its place.
-        root: The settings' folder, absolute.
-        digest: SHA-256 of the bytes that lie there; empty where there are none, or they cannot be read.
-        before: The file that the commit has of it; None where it has none.
-        why: What keeps its file from being read; else empty.
-        is_accepted: Whether a person accepted just this before.
-    """
-
-    kind: Kind
-    path: Path
-    folder: Path | None
-    root: Path
-    digest: str = ""
-    before: Path | None = None
-    why: str = ""
-    is_accepted: bool = False
-
-    @property
-    def slot(self) -> Slot:
-        """What its name says."""
-        return parse_name(self.path.name) or ("", 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Left:
-    """What is not reviewed, and why."""
-
-    path: Path
-    why: str
-
-
-@dataclass(slots=True)
-class Changes:
-    """All that there is to review below a folder.
-
-    Args:
-        start: The folder, absolute.
-        base: What is compared with.
-        found: The changes: cassette after cassette.
-        left: What is not reviewed.
-        ignored: Entries that git is told to ignore, and that no commit has: they are never committed.
-    """
-
-    start: Path
-    base: Base
-    found: list[Change] = field(default_factory=list)
-    left: list[Left] = field(default_factory=list)
-    ignored: int = 0
 
 
 def changes(start: Path, against: str | None, projects: Projects) -> Changes:
@@ -113,30 +38,11 @@ def changes(start: Path, against: str | None, projects: Projects) -> Changes:
     made = Changes(start, base_of(folder, against))
     entries = list(_entries(made, projects))
     roots = {*roots_below(start), projects.of(folder).settings.root.absolute()}
-    waiting = [one for root in sorted(roots) for one in _waiting(root, start)]
-    made.found = sorted((*entries, *waiting), key=_order)
+    aside = [one for root in sorted(roots) for one in waiting(root, start)]
+    made.found = sorted((*entries, *aside), key=_order)
     known = {root: marks.read(root) for root in {one.root for one in made.found}}
     made.found = [replace(one, is_accepted=mark_of(one, made.base) in known[one.root]) for one in made.found]
     return made
-
-
-def mark_of(change: Change, base: Base) -> str:
-    """Return what an acceptance is noted by: which file it was, and what was in it, or in the one that is gone."""
-    if change.kind is Kind.GONE and change.before:
-        return mark_at(change.path, change.root, f"gone {base.files[change.before]}")
-    return mark_at(change.path, change.root, change.digest)
-
-
-def mark_at(path: Path, root: Path, content: str) -> str:
-    """Return what the acceptance of a file is noted by.
-
-    Args:
-        path: It.
-        root: The settings' folder.
-        content: SHA-256 of its bytes, as hex digits.
-    """
-    place = os.path.relpath(path, root)
-    return sha256(f"{place}\0{content}".encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _order(one: Change) -> tuple[str, int, str]:
@@ -159,10 +65,10 @@ def _entries(made: Changes, projects: Projects) -> Iterator[Change]:
     if base.top is None or not made.start.is_dir():
         return
     differing = _differing(there, base)
-    ignored = base.ignored(one.path for one in differing if one.before is None)
+    ignored = base.ignored(one.path for one in differing if one.before is None and not one.why)
     gone = _gone(set(there), base, made.left)
     made.ignored = len(ignored)
-    for one in _paired([one for one in differing if one.path not in ignored], gone):
+    for one in _paired([one for one in differing if one.path not in ignored], gone, base):
         yield replace(one, root=projects.of(one.path.parent).settings.root.absolute())
 
 
@@ -177,93 +83,115 @@ def _is_foreign(listed: Listed, left: Iterable[Left]) -> bool:
 
 def _differing(there: Iterable[Path], base: Base) -> list[Change]:
     found = []
+    lacking = _Lacking(base)
     for path in there:
         known = base.files.get(path)
         try:
             data, why = files.read(path) or b"", ""
         except OSError as error:
             data, why = b"", f"cannot be read: {error.strerror or error}"
-        if why or known is None or not is_same(data, known):
+        is_as_before = known is not None and not why and is_same(data, known)
+        lacks = lacking.of(path, data) if is_as_before else ()
+        if not is_as_before or lacks:
             kind = Kind.RERECORDED if known else Kind.NEW
             digest = "" if why else sha256(data).hexdigest()
-            found.append(Change(kind, path, path.parent, path, digest, path if known else None, why))
-    return _without_pointers(found, base)
+            found.append(Change(kind, path, path.parent, path, digest, path if known else None, lacks, why))
+    return _without_filtered(found, base)
 
 
-def _without_pointers(differing: list[Change], base: Base) -> list[Change]:
-    """Leave out what is as at the commit, of which git has but a pointer."""
-    pointed = base.in_lfs(one.path for one in differing if one.before)
-    return [one for one in differing if one.path not in pointed or not _is_pointed_to(one, base)]
+class _Lacking:
+    """Which sidecars that a commit has are missing, or hold something else; each is looked at once."""
+
+    def __init__(self, base: Base) -> None:
+        self._base = base
+        self._is_whole: dict[Path, bool] = {}
+
+    def of(self, path: Path, data: bytes) -> tuple[str, ...]:
+        """Return those that an entry names, which is as it is at the commit."""
+        names = self._base.sides.get(path.parent, ())
+        named = digests_in(data) if names else ()
+        own = (name for name in names if side_hex(name) in named)
+        return tuple(sorted(name for name in own if not self._is_there(path.parent, name)))
+
+    def _is_there(self, folder: Path, name: str) -> bool:
+        path = folder / name
+        if path not in self._is_whole:
+            try:
+                data = files.read(path)
+            except OSError:
+                data = None
+            self._is_whole[path] = data is not None and (
+                is_same(data, self._base.beside[path]) or sha256(data).hexdigest() == side_hex(name)
+            )
+        return self._is_whole[path]
+
+
+def _without_filtered(differing: list[Change], base: Base) -> list[Change]:
+    """Leave out what is as at the commit, of which git has another form: a pointer of Git LFS, say, or a cipher."""
+    filtered = base.filtered(one.path for one in differing if one.before and not one.lacks)
+    touched = base.touched(filtered)
+    return [one for one in differing if one.path not in filtered or not _is_kept(one, touched, base)]
+
+
+def _is_kept(one: Change, touched: frozenset[Path], base: Base) -> bool:
+    """Tell whether git has just what a file holds, in a form of its own."""
+    return one.path not in touched or _is_pointed_to(one, base)
 
 
 def _is_pointed_to(one: Change, base: Base) -> bool:
     return bool(one.digest) and is_pointer_to(one.digest, base.read(one.path) or b"")
 
 
-def _gone(there: set[Path], base: Base, left: Iterable[Left]) -> list[Change]:
+def _gone(there: set[Path], base: Base, left: list[Left]) -> list[Change]:
+    apart = [one.path for one in left]
+    missing = [path for path in base.files if path not in there and not any(map(path.is_relative_to, apart))]
+    away = base.left_out(missing)
+    if away:
+        many = f"{len(away)} entries" if len(away) > 1 else "1 entry"
+        left.append(Left(base.start, f"a sparse checkout leaves {many} out of the work tree"))
+    behind = {path: link for path in missing if (link := _link_to(path.parent, base.start))}
+    left += [Left(link, "a link is there now, and none is followed") for link in dict.fromkeys(behind.values())]
     return [
         Change(Kind.GONE, path, path.parent, path, before=path)
-        for path in base.files
-        if path not in there and not any(path.is_relative_to(one.path) for one in left)
+        for path in missing
+        if path not in away and path not in behind
     ]
 
 
-def _paired(differing: list[Change], gone: list[Change]) -> list[Change]:
-    """Take an entry whose file has another decoration now for the same one: it is found by its hex."""
-    by_slot = {(one.folder, one.slot): one for one in gone}
+def _link_to(folder: Path, start: Path) -> Path | None:
+    """Return the first link on the way from the start to a folder below it."""
+    below = folder.relative_to(start).parts
+    ways = (start.joinpath(*below[:many]) for many in range(1, len(below) + 1))
+    return next((way for way in ways if way.is_symlink()), None)
+
+
+def _paired(differing: list[Change], gone: list[Change], base: Base) -> list[Change]:
+    """Take an entry for the same one whose file has another decoration now, or lies in another folder."""
+    left = {one.path: one for one in gone}
+    by_slot: dict[Slot, list[Change]] = {}
+    for one in gone:
+        by_slot.setdefault(one.slot, []).append(one)
     found = []
     for one in differing:
-        old = by_slot.pop((one.folder, one.slot), None) if one.kind is Kind.NEW else None
-        found.append(replace(one, kind=Kind.RERECORDED, before=old.before) if old else one)
-    kept = {one.path for one in by_slot.values()}
-    return [*found, *(one for one in gone if one.path in kept)]
-
-
-def _waiting(root: Path, start: Path) -> Iterator[Change]:
-    """Yield what lies under `.onetake/` for the cassettes at the start and below it."""
-    is_whole = start == root or not start.is_relative_to(root)
-    for kind, name in ((Kind.PENDING, "pending"), (Kind.REJECT, "rejects")):
-        top = root / ".onetake" / name
-        place = top if is_whole else aside(root, name, start)
-        if not place.is_dir() or is_linked(root, place):
+        alike = [old for old in by_slot.get(one.slot, ()) if old.path in left] if one.kind is Kind.NEW else []
+        old = _before(one, alike, base) if alike else None
+        if old is None:
+            found.append(one)
             continue
-        for folder, folders, names in os.walk(place):
-            folders[:] = sorted(one for one in folders if one not in SIDE_FOLDERS)
-            for each in sorted(filter(parse_name, names)):
-                yield _one_aside(kind, Path(folder, each), top, root)
+        del left[old.path]
+        kind = Kind.RERECORDED if old.folder == one.folder else Kind.MOVED
+        found.append(replace(one, kind=kind, before=old.before))
+    return [*found, *left.values()]
 
 
-def _one_aside(kind: Kind, path: Path, top: Path, root: Path) -> Change:
-    try:
-        data, why = files.read(path) or b"", ""
-    except OSError as error:
-        data, why = b"", f"cannot be read: {error.strerror or error}"
-    folder = cassette_of(path.parent.relative_to(top), root, _test_in(data))
-    return Change(kind, path, folder, root, "" if why else sha256(data).hexdigest(), why=why)
+def _before(one: Change, alike: list[Change], base: Base) -> Change | None:
+    """Return the entry that is gone and that a new one was, of those that have the same hex in their names.
 
-
-def cassette_of(place: Path, root: Path, test: str) -> Path | None:
-    """Return the folder of the cassette that a place under `.onetake/pending` or `rejects` belongs to.
-
-    Args:
-        place: The place, from there.
-        root: The settings' folder.
-        test: The id of the test that recorded what lies there: tests that share a cassette have a part of it each.
-
-    Returns:
-        None for a cassette outside of the settings' folder: its place says no path.
+    In another folder it may be another test's answer to the same request: it is the same one only where it holds the
+    same, or where that folder is gone.
     """
-    name = _ANOTHER_PLACE.sub("", place.name)
-    if not name or (test and folder_name(test) in (name, place.name)):
-        place = place.parent
-    is_outside = _OUTSIDE.search(place.parts[0]) if place.parts else True
-    return None if is_outside else root / place
-
-
-def _test_in(data: bytes) -> str:
-    """Return the test that an entry's file names; empty where it names none, or is no entry."""
-    try:
-        test = json.loads(data)["provenance"]["test"]
-    except (ValueError, RecursionError, LookupError, TypeError):
-        return ""
-    return test if isinstance(test, str) else ""
+    near = [old for old in alike if old.folder == one.folder]
+    data = b"" if one.why else files.read(one.path) or b""
+    whole = [old for old in alike if is_same(data, base.files[old.path])]
+    lost = [old for old in alike if old.folder and not old.folder.exists()]
+    return next(iter((*near, *whole, *(lost if len(alike) == 1 else ()))), None)

@@ -33,6 +33,22 @@ def cleaned(entry: Entry, project: Project) -> Entry:
     )
 
 
+def unseen_headers(entry: Entry, shown: Entry, old: Entry) -> tuple[str, ...]:
+    """Return the headers that differ in two entries and are not shown, by their places.
+
+    Args:
+        entry: As it is stored.
+        shown: The same, cleaned.
+        old: What it is compared with, as it is stored.
+    """
+    found: set[str] = set()
+    for side in ("request", "response"):
+        now, kept, before = (getattr(one, side).headers for one in (entry, shown, old))
+        differing = {name.lower() for name, _ in set(now) ^ set(before)}
+        found |= {f"{side}.headers.{name}" for name in differing - {name.lower() for name, _ in kept}}
+    return tuple(sorted(found))
+
+
 def scrubbing_for(entry: Entry, project: Project) -> Scrubbing:
     """Begin to scrub an interaction as its project scrubs; headers that its own key rules count are kept."""
     headers = entry.key_spec.rules.get("headers", ())

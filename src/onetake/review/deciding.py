@@ -2,79 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
-from functools import wraps
+from dataclasses import replace
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 from onetake import git, placing
-from onetake.aside import aside, clear, place_of
+from onetake.aside import clear
 from onetake.errors import FormatError, StoreError
+from onetake.format import load_entry
 from onetake.making import is_being_made
 from onetake.model import Entry
-from onetake.printable import one_line, spelled
+from onetake.printable import one_line
 from onetake.promoting import Step, promote
 from onetake.provenance import now
 from onetake.review import marks
 from onetake.review.base import Base
-from onetake.review.changes import Kind, mark_at, mark_of
-from onetake.review.judging import as_kept
+from onetake.review.change import Kind, mark_at, mark_of
+from onetake.review.decided import CHANGED, Decided, busy, in_trash, no, told, told_path
+from onetake.review.judging import UNJUDGED, as_kept, judged
 from onetake.review.reading import Read
+from onetake.review.restoring import restore
 from onetake.stores import DiskStore, open_store
-from onetake.stores.naming import label_in, side_hex
-from onetake.upkeep.holding import digests_in
 from onetake.upkeep.projects import Project
 from onetake.upkeep.prune.sidecars import sweep
 from onetake.upkeep.prune.trash import keep_copy
-from onetake.writing import SecretLeftError, schema_side, write
+from onetake.writing import schema_side, write
 
 _ASIDE = (Kind.PENDING, Kind.REJECT)
-CHANGED = "it has changed since it was shown: look at it again"
-
-
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """What became of a decision.
-
-    Args:
-        is_done: Whether it was done; else nothing was changed.
-        said: What was done, or why it was not: one sentence without its full stop.
-    """
-
-    is_done: bool
-    said: str
-
-
-def no(why: str) -> Decided:
-    """Say that a decision was not done."""
-    return Decided(False, one_line(why, 600))
-
-
-def told(decide: Callable[..., Decided]) -> Callable[..., Decided]:
-    """Let a decision that cannot be done say so, and stop nothing."""
-
-    @wraps(decide)
-    def tell(read: Read, *others: Any) -> Decided:
-        try:
-            return decide(read, *others)
-        except SecretLeftError as error:
-            kinds = ", ".join(sorted({one.kind for one in error.args[0]}))
-            return no(f"it holds a secret that cannot be scrubbed ({kinds}), so it is not written")
-        except (StoreError, FormatError, OSError) as error:
-            return no(read.project.scrubber(()).begin().text(str(error)))
-
-    return tell
-
-
-def busy(read: Read) -> Decided | None:
-    """Refuse to touch entries beside a test that records; None where none does."""
-    if placing.is_anyone_there(read.change.root):
-        return no("a test that records is at work here, and may be about to use it: try again when it has ended")
-    return None
 
 
 @told
@@ -99,15 +56,13 @@ def discard(read: Read, base: Base) -> Decided:
         return wait
     if change.why:
         return no(f"it {change.why}: look at it yourself, and move it away")
-    if change.kind is Kind.GONE:
-        return _bring_back(read, base)
     if change.before is not None:
-        return _restore(read, base)
+        return restore(read, base)
     if not keep_copy(change.root, change.path, read.data, removing=True):
         return no(CHANGED)
     if change.kind is not Kind.NEW:
         _tidy(read)
-    return Decided(True, f"moved to the trash: {_in_trash(change.root, change.path.parent)}")
+    return Decided(True, f"moved to the trash: {in_trash(change.root, change.path.parent)}")
 
 
 def noted(entry: Entry, name: str, project: Project) -> Entry:
@@ -124,13 +79,35 @@ def noted(entry: Entry, name: str, project: Project) -> Entry:
 
 
 def add(store: DiskStore, entry: Entry, sides: Mapping[str, bytes]) -> Entry:
-    """Write an entry beside what a cassette has, under the first ordinal that is free; returns it as it is there."""
+    """Write an entry beside what a cassette has, under the first ordinal that is free; returns it as it is there.
+
+    One that is there already, but for when a person decided so, is not written again: who did was stopped before the
+    reject was put away.
+    """
     taken = store.ordinals(entry.key)
+    for ordinal in sorted(taken):
+        there = _entry_at(store, entry.key, ordinal)
+        if there is not None and _undecided(there) == replace(_undecided(entry), ordinal=ordinal):
+            return there
     for ordinal in count():
         placed = replace(entry, ordinal=ordinal)
         if ordinal not in taken and write(store, placed, sides, over=False):
             return placed
     raise AssertionError
+
+
+def _entry_at(store: DiskStore, key: str, ordinal: int) -> Entry | None:
+    try:
+        data = store.get(key, ordinal)
+        return None if data is None else load_entry(data, store.get_side)
+    except (FormatError, StoreError):
+        return None
+
+
+def _undecided(entry: Entry) -> Entry:
+    """Return an entry without what a decision notes in it."""
+    noted = {name: value for name, value in entry.provenance.items() if name not in ("accepted", "edited")}
+    return replace(entry, provenance=noted)
 
 
 def accepted_at(store: DiskStore, entry: Entry, root: Path) -> str:
@@ -171,6 +148,8 @@ def _promote(read: Read) -> Decided:
         return no("its cassette lies outside of the settings' folder, which its place does not name")
     if read.errors:
         return no(f"the check finds an error in it: {read.errors[0].message}")
+    if not judged(entry, change.path.parent, read.project).is_known:
+        return no(UNJUDGED)
     with closing(open_store(change.folder)) as store, closing(open_store(change.path.parent)) as waiting:
         if waiting.get(entry.key, entry.ordinal) != read.data:
             return no(CHANGED)
@@ -209,53 +188,8 @@ def _keep(read: Read) -> Decided:
     return Decided(True, f"kept as {placed.verdict}{beside(placed)}: {where}{wanted}")
 
 
-def _restore(read: Read, base: Base) -> Decided:
-    """Write over an entry what the commit had in its place; what was there goes to the trash."""
-    change = read.change
-    old = base.read(change.before or change.path)
-    if old is None:
-        return no(f"git does not give what it was at {base.name}")
-    key, ordinal = change.slot
-    if not keep_copy(change.root, change.path, read.data, removing=False):
-        return no(CHANGED)
-    with closing(open_store(change.folder or change.path.parent)) as store:
-        _bring_sides(store, change.before or change.path, old, base)
-        if not store.exchange(key, ordinal, read.data, old):
-            return no(CHANGED)
-    where = _in_trash(change.root, change.path.parent)
-    return Decided(True, f"as at {base.name} again; what was there is in the trash: {where}")
-
-
-def _bring_back(read: Read, base: Base) -> Decided:
-    change = read.change
-    old = base.read(change.path)
-    if old is None:
-        return no(f"git does not give what it was at {base.name}")
-    with closing(open_store(change.path.parent)) as store:
-        _bring_sides(store, change.path, old, base)
-        if not store.add(*change.slot, old, label_in(change.path.name)):
-            return no("another entry has taken its place meanwhile")
-    return Decided(True, f"brought back as at {base.name}")
-
-
-def _bring_sides(store: DiskStore, path: Path, data: bytes, base: Base) -> None:
-    """Bring back the sidecars that an entry of the commit names, where they are no longer there."""
-    wanted = digests_in(data)
-    for name in base.sides(path.parent) if wanted else ():
-        if side_hex(name) in wanted and (side := base.read(path.parent / name)) is not None:
-            store.add_side(name, side)
-
-
 def _tidy(read: Read) -> None:
     """Remove the place under `.onetake/` that a decision has emptied."""
     root, folder = read.change.root, read.change.path.parent
     kind, *rest = folder.relative_to(root / ".onetake").parts
     clear(root, kind, root.joinpath(*rest), alone=False)
-
-
-def _in_trash(root: Path, folder: Path) -> str:
-    return told_path(aside(root, "trash", folder), root)
-
-
-def told_path(path: Path, root: Path) -> str:
-    return spelled(place_of(path.absolute(), root))

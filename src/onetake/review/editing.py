@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,11 +17,12 @@ from onetake.format.layout import print_tree
 from onetake.gate import Kind
 from onetake.model import Entry, Headers, Response, header
 from onetake.review import marks
-from onetake.review.changes import Change
-from onetake.review.changes import Kind as What
+from onetake.review.change import Change, Changes
+from onetake.review.change import Kind as What
 from onetake.review.cleaning import scrubbing_for
-from onetake.review.deciding import CHANGED, Decided, accepted_at, add, beside, busy, no, noted, put_reject_away, told
-from onetake.review.judging import Judged, good, judged, refusal, sides_of
+from onetake.review.decided import CHANGED, Decided, busy, no, told
+from onetake.review.deciding import accepted_at, add, beside, noted, put_reject_away
+from onetake.review.judging import UNJUDGED, Judged, good, judged, refusal, sides_of
 from onetake.review.reading import Read
 from onetake.stores import files, open_store
 from onetake.upkeep.amending import exchange
@@ -75,7 +77,7 @@ def _draft(change: Change, response: Response) -> Draft:
     form: dict[str, Any] = {} if is_stream else fold_body(response.body, content_type, sides)
     is_form = "$json" in form
     text = print_tree(form).encode() if is_form else response.body
-    name = f"{change.slot[0]}-{change.digest[:16]}.{'json' if is_form else 'txt'}"
+    name = f"{_stem(change)}.{'json' if is_form else 'txt'}"
     return Draft(marks.drafts(change.root) / name, text, is_form, sides)
 
 
@@ -97,7 +99,7 @@ def edited(read: Read, draft: Draft) -> Decided:
     new = _with_body(entry, body, read)
     by_today = judged(new, read.change.path.parent, read.project)
     if not by_today.is_known:
-        return no(f"its contract cannot be read here, so nothing would judge it: try --import; {_AGAIN}")
+        return no(f"{UNJUDGED}; {_AGAIN}")
     passed = _passed(new, by_today)
     if passed is None or (read.change.kind is What.REJECT and passed.verdict != "good"):
         said = scrubbing_for(entry, read.project).text(refusal(by_today))
@@ -115,6 +117,29 @@ def _body(draft: Draft, text: bytes) -> bytes:
     if text.endswith(b"\n") and not draft.before.endswith(b"\n"):
         return text.removesuffix(b"\n").removesuffix(b"\r")
     return text
+
+
+def sweep_drafts(all_of_it: Changes, over: Iterable[Change]) -> None:
+    """Remove what was written and refused for changes that are decided on, or that there are no longer.
+
+    Args:
+        all_of_it: A review; one of a part of a project does not know which changes there are beside its own.
+        over: Those of its changes that were accepted or discarded.
+
+    Raises:
+        OSError: One cannot be removed.
+    """
+    decided = {_stem(one) for one in over}
+    still = {_stem(one) for one in all_of_it.found}
+    for root in {all_of_it.start, *(one.root for one in all_of_it.found)}:
+        folder = marks.drafts(root)
+        for path in list(folder.iterdir()) if folder.is_dir() else ():
+            if path.stem in decided or (root == all_of_it.start and path.stem not in still):
+                files.remove(path)
+
+
+def _stem(change: Change) -> str:
+    return f"{change.slot[0]}-{change.digest[:16]}"
 
 
 def _with_body(entry: Entry, body: bytes, read: Read) -> Entry:

@@ -17,6 +17,8 @@ from onetake.upkeep.holding import Holding
 from onetake.upkeep.projects import Project, Schemas
 from onetake.writing import schema_side
 
+UNJUDGED = "its contract cannot be read here, so nothing would judge it: try --import"
+"""Why nothing is written that its contract has not judged."""
 _KEEPABLE = frozenset(word.partition(":")[0] for word in KEPT)
 
 
@@ -49,7 +51,9 @@ def judged(entry: Entry, folder: Path, project: Project) -> Judged:
     with closing(holding.store):
         found = ContractChecks(Schemas()).judge(entry, project, holding)
         sides = schema_side(holding.store, entry)
-    is_known = entry.contract is None or bool(found.contracts)
+    # Of a type that was not imported only the schema lies beside the entry, and its validators are in no schema.
+    is_read = found.declared is None or project.contract(found.declared) is not None
+    is_known = entry.contract is None or (bool(found.contracts) and is_read)
     declared = found.contracts if found.declared else ()
     return Judged(found.judgement, declared, sides, is_known)
 
@@ -70,10 +74,12 @@ def as_kept(entry: Entry, folder: Path, project: Project) -> tuple[Entry | None,
     if reason.partition(":")[0] not in _KEEPABLE:
         return None, f"no session keeps an answer that was refused for this ({one_line(reason, 40)})", {}
     by_today = judged(entry, folder, project)
+    if not by_today.is_known:
+        return None, UNJUDGED, {}
     said = by_today.judgement
-    if by_today.is_known and said.kind is Kind.GOOD and not said.unjudged:
+    if said.kind is Kind.GOOD and not said.unjudged:
         return good(entry, by_today), "", sides_of(entry, by_today)
-    if by_today.is_known and said.reason != reason:
+    if said.reason != reason:
         return None, f"the gate says {said.verdict} of it today, and said reject:{one_line(reason, 40)}", {}
     return replace(entry, verdict=f"kept:{reason}"), "", by_today.sides
 

@@ -14,10 +14,11 @@ from onetake.errors import FormatError, StoreError
 from onetake.format import load_entry
 from onetake.format.entryjson import LARGEST
 from onetake.key import Keyer
+from onetake.key.url import OriginRule, url_text
 from onetake.model import Entry
 from onetake.printable import one_line
-from onetake.review.changes import Change, Changes, Kind
-from onetake.review.cleaning import cleaned
+from onetake.review.change import Change, Changes, Kind
+from onetake.review.cleaning import cleaned, unseen_headers
 from onetake.stores import Store, files, open_store
 from onetake.stores.naming import parse_name
 from onetake.upkeep.examining import Examination
@@ -50,6 +51,8 @@ class Read:
         against: What that is, in a few words.
         why: Why it cannot be read, or not be shown; else empty.
         findings: What `onetake check` says of it, errors and warnings, without secrets.
+        unseen: Headers that differ from those of what it is compared with, and whose values are not shown, as the scrub
+            rules of today keep none of that name: `request.headers.x-team`.
     """
 
     change: Change
@@ -61,6 +64,7 @@ class Read:
     against: str = ""
     why: str = ""
     findings: tuple[Finding, ...] = ()
+    unseen: tuple[str, ...] = ()
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -108,15 +112,18 @@ class Reader:
         if held.entry is None:
             return Read(change, project, data, why=self._told(held.why, project))
         old, against = self._compared(change, held.entry)
+        shown = cleaned(held.entry, project)
+        unseen = unseen_headers(held.entry, shown, old) if old else ()
         return Read(
             change,
             project,
             data,
             held.entry,
-            cleaned(held.entry, project),
+            shown,
             old and cleaned(old, project),
             against,
             findings=self._findings(change, held, holding, project),
+            unseen=tuple(self._told(name, project) for name in unseen),
         )
 
     @staticmethod
@@ -170,8 +177,9 @@ class Reader:
             self._earlier[folder] = [*self._gone_from(folder), *self._present_in(folder)]
         whole = Keyer()  # without rules: a pattern that an entry brings with it is never run
         asked, test = whole.parts(entry.request), entry.provenance.get("test")
-        place = entry.request.method, entry.request.url
-        fits = [one for one in self._earlier[folder] if (one[0].request.method, one[0].request.url) == place]
+        origins = OriginRule(self._projects.of(folder).settings.key.origins)
+        place = _place(entry, origins)
+        fits = [one for one in self._earlier[folder] if _place(one[0], origins) == place]
         fits.sort(key=lambda one: one[0].provenance.get("test") != test)
         far = [(distance(asked, whole.parts(old.request)), number) for number, (old, _) in enumerate(fits[:_COMPARED])]
         least, nearest = min(far, default=(0.0, -1))
@@ -189,6 +197,11 @@ class Reader:
         for path in paths[:_CANDIDATES]:
             if isinstance(found := read_entry(path), Entry):
                 yield found, f"{path.name}, the entry most like it"
+
+
+def _place(entry: Entry, origins: OriginRule) -> tuple[str, str]:
+    """Return what was asked for, of which server, as the project's rules for origins have it."""
+    return entry.request.method, url_text(entry.request.url, origins)
 
 
 def _entry_in(store: Store, key: str, ordinal: int) -> Entry | None:

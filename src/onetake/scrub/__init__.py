@@ -58,6 +58,19 @@ _SPELL: dict[str, Callable[[str], str]] = {
 }
 
 
+_PREFIXES = [f"{prefix}*" for prefix in KEPT_PREFIXES]
+
+
+@lru_cache(maxsize=64)
+def request_headers(of_key: tuple[str, ...]) -> HeaderList:
+    """Return which headers of requests entries keep.
+
+    Args:
+        of_key: Those that count in their key besides the built-in ones.
+    """
+    return HeaderList([*REQUEST_HEADERS, *KEY_HEADERS, *of_key, *_PREFIXES])
+
+
 class Scrubber:
     """The rules of a project, checked once; immutable.
 
@@ -77,9 +90,8 @@ class Scrubber:
         for name in rules.keep_headers:
             if name.lower() in CREDENTIAL_HEADERS:
                 raise UsageError(f"scrub.keep_headers: {name!r} carries credentials, which never reach an entry")
-        prefixes = [f"{prefix}*" for prefix in KEPT_PREFIXES]
-        self.request_headers = HeaderList([*REQUEST_HEADERS, *KEY_HEADERS, *key_headers, *prefixes])
-        self.response_headers = HeaderList([*RESPONSE_HEADERS, *rules.keep_headers, *prefixes])
+        self.request_headers = request_headers(tuple(key_headers))
+        self.response_headers = HeaderList([*RESPONSE_HEADERS, *rules.keep_headers, *_PREFIXES])
 
     def begin(self) -> Scrubbing:
         """Begin one interaction: its request and its response share the numbers of their placeholders."""

@@ -11,7 +11,7 @@ from onetake.eventstream import Frame, frames
 from onetake.scrub.deltas import holds_none
 from onetake.scrub.finder import PLACEHOLDER, Finder
 from onetake.scrub.lanes import Document, Edit, Search, document, edits, whole, without_secrets
-from onetake.scrub.places import names_a_secret
+from onetake.scrub.places import holds_a_named_secret
 from onetake.scrub.shapes import is_secret_name
 
 _SSE_START = re.compile(r"\ufeff?[\r\n]*(?:data|event|id|retry)?:")
@@ -119,7 +119,7 @@ def _is_clear(text: str, events: list[_Event] | None, finder: Finder) -> bool:
     if events is not None:
         return holds_none(_texts(text, events), finder)
     # The items of a root array are events too, so only there clean text may hold a secret, split over them.
-    return text.lstrip()[:1] != "[" and not names_a_secret(text)
+    return text.lstrip()[:1] != "[" and not holds_a_named_secret(text)
 
 
 def _events(chunk: Chunk) -> list[_Event] | None:

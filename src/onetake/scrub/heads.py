@@ -11,7 +11,14 @@ from urllib.parse import unquote, unquote_plus
 from onetake.key.credentials import credential_names
 from onetake.model import Headers, Request
 from onetake.scrub.finder import PLACEHOLDER
-from onetake.scrub.shapes import CREDENTIAL_HEADERS, QUERY_NAMES, SCHEME, STAND_INS, is_credential_header
+from onetake.scrub.shapes import (
+    CREDENTIAL_HEADERS,
+    QUERY_NAMES,
+    SCHEME,
+    STAND_INS,
+    is_credential_header,
+    is_secret_name,
+)
 
 _SHORTEST_VALUE = 8
 _USER = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)([^/?#@\s]*)@")
@@ -81,7 +88,7 @@ class HeaderList:
 def _left(place: str, query: str, removed: list[tuple[str, str]]) -> str:
     pieces = query.split("&")
     pairs = [(unquote_plus(name).lower(), unquote(value)) for name, _, value in (one.partition("=") for one in pieces)]
-    gone = credential_names(place, pairs) | QUERY_NAMES.intersection(name for name, _ in pairs)
+    gone = credential_names(place, pairs) | {name for name, _ in pairs if name in QUERY_NAMES or is_secret_name(name)}
     removed += (pair for pair in pairs if pair[0] in gone)
     return "&".join(piece for (name, _), piece in zip(pairs, pieces, strict=True) if name not in gone)
 

@@ -27,7 +27,7 @@ from onetake.scrub.shapes import (
 )
 
 TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|-?[0-9][0-9.eE+-]*', re.DOTALL)
-_FIELD = re.compile(r'"([\w-]{3,40})"\s*:')
+_FIELD = re.compile(r'"([\w-]{3,40})"\s*:\s*')
 MARKS = frozenset(("index", "output_index", "content_index", "summary_index", "item_id", "type"))
 """Fields that tell apart the parts of an answer whose deltas take turns in one stream."""
 _SHORTEST_FIELD = 8
@@ -95,12 +95,38 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_Members, parse_int=Number, parse_
 
 def names_a_secret(text: str) -> bool:
     """Tell quickly whether a JSON text has a field that may make its value a secret; False is certain."""
-    return any(map(_says_secret, set(_FIELD.findall(text))))
+    return any(_says_secret(name) or _says_headers(name) for name in set(_FIELD.findall(text)))
+
+
+def holds_a_named_secret(text: str) -> bool:
+    """Tell quickly whether a JSON text may hold a secret that its field's name makes one; False is certain.
+
+    Unlike `names_a_secret` it also looks at what headers are called, as every entry has some: that may be a value.
+    """
+    names = set(_FIELD.findall(text))
+    return any(map(_says_secret, names)) or (any(map(_says_headers, names)) and _holds_credentials(text))
 
 
 @lru_cache(4096)
 def _says_secret(name: str) -> bool:
-    return is_secret_name(name) or plain(name) in HEADER_FIELDS
+    return is_secret_name(name)
+
+
+@lru_cache(4096)
+def _says_headers(name: str) -> bool:
+    return plain(name) in HEADER_FIELDS
+
+
+def _holds_credentials(text: str) -> bool:
+    walk, done = _Walk((), arguments_are_envelope=False, fields=False), 0
+    try:
+        for field in _FIELD.finditer(text):
+            if field.start() >= done and _says_headers(field[1]):
+                value, done = _DECODER.raw_decode(text, field.end())
+                walk.value(value, (), Zone.HEADERS, Role.SEARCHED)
+    except (ValueError, RecursionError):
+        return True
+    return any(place.role is Role.SECRET for place in walk.found)
 
 
 def places(

@@ -141,7 +141,7 @@ SHAPES = (
     _shape(
         "secret",
         "key= apikey= token= secret=",
-        r"(?i:(?<=[?&;])(?:x-api-key|api[_-]?key|(?:access|refresh|id|auth)_token|client_secret)=)"
+        r"(?i:(?<=[?&;])(?:x-api-key|h?api[_-]?key|(?:access|refresh|id|auth)[_-]?token|client[_-]?secret)=)"
         r"(?P<secret>[A-Za-z0-9%._~+/-]{8,8192}={0,2})",
     ),
 )
@@ -162,14 +162,15 @@ URL_PASSWORD = Shape(
 KINDS = ("secret", "credential", *(shape.kind for shape in (*SHAPES, PRIVATE_KEY, URL_PASSWORD)))
 """`secret` is known by name, path or pattern, `credential` by value: the request's own headers or query held it."""
 
-QUERY_NAMES = frozenset(("upload_id",))
-"""Query parameters that give access, besides those of `key.credentials`: removed from every URL whole."""
+QUERY_NAMES = _words("upload_id appid hapikey pwd sessionid jsessionid phpsessid")
+"""Query parameters that give access, besides `SECRET_NAMES` and those of `key.credentials`: removed from every URL
+whole. In JSON some of them mean other things."""
 
 SECRET_NAMES = _words(
     "apikey xapikey xgoogapikey apikeystring accesstoken refreshtoken idtoken authtoken sessiontoken securitytoken "
     "bearertoken authorizationtoken authorization proxyauthorization clientsecret secretkey secretaccesskey "
     "awssecretaccesskey awssessiontoken awsaccesskeyid privatekey password passwd passphrase cookie setcookie "
-    "clientassertion assertion subjecttoken actortoken devicecode connectionstring accesskey subscriptionkey"
+    "clientassertion assertion subjecttoken actortoken devicecode connectionstring accesskey subscriptionkey secret"
 )
 OPAQUE_NAMES = _words(
     "signature thoughtsignature encryptedcontent encryptedindex encryptedstdout encryptedfunctionoutput"

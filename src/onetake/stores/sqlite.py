@@ -95,9 +95,11 @@ class SqliteStore:
         Args:
             rows: Key, ordinal, bytes and label of each; what is there already is left as it is.
         """
-        rest = iter(rows)
-        while some := [self._put("INSERT OR IGNORE", *row) for row in islice(rest, _AT_ONCE)]:
-            self._write(_Changes(some))
+        self._put_all("INSERT OR IGNORE", rows)
+
+    def replace_all(self, rows: Iterable[tuple[str, int, bytes, str]]) -> None:
+        """Write many entries, as `add_all` does, over the ones that are there."""
+        self._put_all("INSERT OR REPLACE", rows)
 
     def replace(self, key: str, ordinal: int, data: bytes, label: str = "") -> None:
         """Write an entry over the one that is there (or none)."""
@@ -208,6 +210,11 @@ class SqliteStore:
         self._file.check()
         done: int = self._file.write(change)
         return done
+
+    def _put_all(self, verb: str, rows: Iterable[tuple[str, int, bytes, str]]) -> None:
+        rest = iter(rows)
+        while some := [self._put(verb, *row) for row in islice(rest, _AT_ONCE)]:
+            self._write(_Changes(some))
 
     def _put(self, verb: str, key: str, ordinal: int, data: bytes, label: str) -> _Put:
         entry_name(key, ordinal, label)

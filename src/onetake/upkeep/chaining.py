@@ -1,72 +1,119 @@
-"""An entry is recorded again: which others hold its answer, and a word in each that it is an old one now."""
+"""An entry is recorded again: which others hold its old answer, and a word in each that they do."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from onetake.cassette_files import list_folders
-from onetake.model import Entry
+from onetake.cassette_files import list_folders, read_entry
+from onetake.errors import FormatError, StoreError
+from onetake.model import Entry, Mode
 from onetake.provenance import now
+from onetake.upkeep import mends
 from onetake.upkeep.amending import amend
-from onetake.upkeep.holding import Held, holding_of
+from onetake.upkeep.holding import holding_of
 from onetake.upkeep.limits import SECONDS, TookTooLongError, at_most
 from onetake.upkeep.spoken import Kept, Spoken, Told, kept, slot_of
+from onetake.writing import SecretLeftError
 
 
-def chained(path: Path, entry: Entry) -> list[Held]:
-    """Return the entries of a cassette that hold the answer of one of them: to be asked before it is recorded again.
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """An entry, and those of its cassette that hold its answer.
+
+    Args:
+        path: Its file.
+        entry: What was in it when it was looked at.
+        holders: The files of the others, in the order of the conversation.
+    """
+
+    path: Path
+    entry: Entry
+    holders: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """An entry that holds an old answer.
+
+    Args:
+        path: Its file.
+        origin: The file of the entry that was recorded again.
+        mend: What records what is asked now: a command, or words where none does it.
+        why: Why no word of it could be left in the entry; empty where it was.
+    """
+
+    path: Path
+    origin: Path
+    mend: str
+    why: str
+
+
+def chained(path: Path, entry: Entry) -> Chain:
+    """Find what holds the answer of an entry; to be asked before that is recorded again.
 
     Args:
         path: Its file.
         entry: What is in it.
 
     Returns:
-        As they were read, in the order of the conversation. None of those whose answer another ordinal gives too.
+        It, with no holder where another ordinal gives the same answer, too.
 
     Raises:
         StoreError: The cassette cannot be read.
     """
     holding = holding_of(next(list_folders(path.parent)))
-    held = {one.path.name: one for one in holding.read() if one.entry} if holding else {}
+    entries = [kept(held.path, held.entry) for held in holding.read() if held.entry] if holding else []
     with suppress(TookTooLongError), at_most(SECONDS):
-        spoken = Spoken(kept(one.path, one.entry) for one in held.values() if one.entry)
-        found = _holders(spoken, kept(path, entry))
-        return [held[one.kept.path.name] for one in sorted(found, key=_place)]
-    return []
+        found = _holders(Spoken(entries), kept(path, entry))
+        return Chain(path, entry, tuple(one.kept.path for one in found))
+    return Chain(path, entry, ())
 
 
-def mark(held: Held, origin: Entry) -> bool:
-    """Note in an entry that it holds an old answer; what records it again takes the note away.
+def mark(chains: Sequence[Chain]) -> list[Marked]:
+    """Note in entries that they hold the old answer of one that was recorded again; what records them anew has no note.
 
     Args:
-        held: Its file, as it was read.
-        origin: The entry that was recorded again.
+        chains: What was found before. Where an entry gives the same answer as then, nothing is noted.
 
     Returns:
-        False if the file holds another interaction by now, or none; nothing was written.
-
-    Raises:
-        FormatError, SecretLeftError, StoreError: As for `amend`; nothing was written.
+        What holds an old answer now, in order.
     """
-    note = {"from": slot_of(origin.key, origin.ordinal), "at": now()}
-    return held.entry is not None and amend(held.path, held.entry, lambda said: {**said, "chained": note})
+    again = [(chain, read_entry(chain.path)) for chain in chains]
+    gone = [chain for chain, entry in again if isinstance(entry, Entry) and _is_another(chain, entry)]
+    return [_marked(path, chain) for chain in gone for path in chain.holders]
 
 
-def _holders(spoken: Spoken, origin: Kept) -> set[Told]:
+def _is_another(chain: Chain, entry: Entry) -> bool:
+    was, now_ = kept(chain.path, chain.entry), kept(chain.path, entry)
+    return was.words != now_.words or was.reply != now_.reply
+
+
+def _marked(path: Path, chain: Chain) -> Marked:
+    entry = read_entry(path)
+    if not isinstance(entry, Entry):
+        return Marked(path, chain.path, mends.RESTORE, entry.why)
+    note = {"from": slot_of(chain.entry.key, chain.entry.ordinal), "at": now()}
+    try:
+        done = amend(path, entry, lambda said: {**said, "chained": note})
+        why = "" if done else "it was changed meanwhile"
+    except (FormatError, SecretLeftError, StoreError) as error:
+        why = str(error)
+    return Marked(path, chain.path, mends.record_again(entry, Mode.NEW_EPISODES, path), why)
+
+
+def _holders(spoken: Spoken, origin: Kept) -> list[Told]:
+    """Return what holds an entry's answer, in the order of the conversation."""
     own = next((one for one in spoken.told if (one.kept.key, one.kept.ordinal) == (origin.key, origin.ordinal)), None)
     if own is None:
-        return set()
+        return []
     others = [one for one in spoken.asked[own.said.state] if one is not own.kept]
     repeated = (one for one in spoken.repeated() if one.before == own.said.state and one.is_given_by([own.kept]))
-    found = {holder for one in repeated if not one.is_given_by(others) for holder, _ in one.holders}
-    left = [own, *found]
-    for before in left:  # it grows while it is gone through
-        new = [one for one in spoken.following.get(before.kept.reply, ()) if before.kept.reply and one not in found]
-        found.update(new)
-        left += new
-    return found
-
-
-def _place(one: Told) -> tuple[int, str, Path]:
-    return len(one.said.turns), one.kept.at, one.kept.path
+    holding = {holder for one in repeated if not one.is_given_by(others) for holder, _ in one.holders}
+    found = [own, *sorted(holding, key=lambda one: (len(one.said.turns), one.kept.path))]
+    for before in found:  # it grows while it is gone through
+        following = spoken.following.get(before.kept.reply, ()) if before.kept.reply else ()
+        found += [one for one in following if one not in found]
+    return found[1:]

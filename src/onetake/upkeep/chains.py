@@ -23,6 +23,7 @@ from onetake.upkeep import mends
 from onetake.upkeep.earlier import earlier
 from onetake.upkeep.findings import Code, Finding, Severity, finding
 from onetake.upkeep.spoken import Kept, Repeated, Spoken, Told, kept, slot_of
+from onetake.usage import has_batches
 
 _MOST = 20_000
 """Requests of one cassette that are kept in mind."""
@@ -62,14 +63,19 @@ class Chains:
     def __init__(self, folder: Path, root: Path) -> None:
         self._folder = folder
         self._root = root
+        self._has_batches = has_batches(folder)
         self._kept: list[Kept] = []
         self._versions: Mapping[Path, list[Kept]] = {}
         self._found: dict[Path, Chained] = {}
 
     def add(self, path: Path, entry: Entry) -> None:
         """Take an entry in."""
-        if has_conversations(entry.dialect) and len(self._kept) < _MOST:
+        if has_conversations(entry.dialect) and len(self._kept) < _MOST and not self._is_of_batch(entry):
             self._kept.append(kept(path, entry))
+
+    def _is_of_batch(self, entry: Entry) -> bool:
+        """Tell whether a batch asked for it: that knows itself what it has to ask again."""
+        return self._has_batches and not entry.provenance.get("test")
 
     def chained(self) -> list[Chained]:
         """Say which entries hold an old answer, once all were taken in; each once, conversation by conversation."""
@@ -160,15 +166,22 @@ class Chains:
 
 def _may_be(entries: list[Kept]) -> bool:
     """Tell whether any entry was recorded after a longer one that may repeat its answer: nearly always none was."""
-    looks = sorted(((one.at, length(one.request.body), one) for one in entries), key=lambda look: look[0])
+    if any(one.mark for one in entries):
+        return True
+    times = {one.at for one in entries}
     longest = before = 0.0
-    for _, together in groupby(looks, lambda look: look[0]):
-        for _, own, one in together:
-            if own < before or before == inf or one.mark:
+    for _, together in groupby(sorted(entries, key=_at), _at) if len(times) > 1 else ():
+        for one in together:
+            own = length(one.request.body)
+            if own < before or before == inf:
                 return True
             longest = max(longest, own if repeats(one.dialect, one.request.body) else 0.0)
         before = longest
     return False
+
+
+def _at(one: Kept) -> str:
+    return one.at
 
 
 def _is_later(giver: Kept, holder: Kept, words: Words) -> bool:

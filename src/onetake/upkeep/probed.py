@@ -6,9 +6,12 @@ A note holds for a file as it was: by the digest of its bytes. It moves no age: 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from errno import EISDIR
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -78,11 +81,27 @@ class ProbeBook:
         older = {digest: note for digest, note in self._entries.items() if digest not in new}
         notes = dict([*older.items(), *new.items()][-_MOST:])
         said = {"onetake_probed": _FORMAT, "last": dict(last), "entries": notes}
-        data = (json.dumps(said, indent=1) + "\n").encode()
+        with self._written((json.dumps(said, indent=1) + "\n").encode()) as temp:
+            temp.replace(self._place)
+
+    def see_that_it_can_be_written(self) -> None:
+        """See it before anything is asked and paid for.
+
+        Raises:
+            StoreError: It cannot.
+        """
+        with self._written(b""):
+            pass
+
+    @contextmanager
+    def _written(self, data: bytes) -> Iterator[Path]:
+        """Write a file beside the notes, to be put in their place; it is gone afterwards."""
         try:
             hide(self._root)
+            if self._place.is_dir():
+                raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
             with files.temporary(self._place.parent, data) as temp:
-                temp.replace(self._place)
+                yield temp
         except OSError as error:
             raise StoreError(f"{self._place.as_posix()}: cannot be written: {error.strerror or error}") from error
 

@@ -12,7 +12,7 @@ from onetake.imported import imported_from
 from onetake.model import Entry, Mode, Repeats, Request
 from onetake.preparing import Preparing
 from onetake.vcrwords import matching
-from onetake.vcrwords.requests import VcrRequest, as_vcr, from_vcr, response_as_vcr
+from onetake.vcrwords.requests import VcrRequest, as_vcr, from_vcr, response_as_vcr, stored_as_vcr
 
 
 class VcrCassette:
@@ -43,7 +43,7 @@ class VcrCassette:
     @property
     def requests(self) -> list[VcrRequest]:
         """The requests that it holds, in recorded order."""
-        return [as_vcr(entry.request) for entry in self._held()]
+        return [stored_as_vcr(entry.request) for entry in self._held()]
 
     @property
     def responses(self) -> list[dict[str, Any]]:

@@ -50,7 +50,10 @@ REFUSED = {
     "skip_patchers": "let the traffic of such a client pass by `ignore`",
 }
 """Keys that have no equal of their own, and what there is instead."""
-_MATCHED = "whole requests are compared; the ways to leave out what changes are `ignore`, `ids` and `replace` in `key`"
+_MATCHED = "whole requests are compared; `ignore`, `ids`, `replace` and `origins` in `key` leave out what changes"
+_URL = frozenset({"scheme", "host", "port", "path", "query"})
+_COMPARED: Mapping[str, frozenset[str]] = {"uri": _URL, "url": _URL, "raw_body": frozenset({"body"})}
+"""What a matcher compares besides what it is called by."""
 
 
 class Registry:
@@ -146,50 +149,52 @@ class Configuration:
             legacy: True where imported entries go by vcrpy's rule.
         """
         notes = unknown_in(self.said)
-        if not legacy and self._is_looser:
-            notes.append(f"match_on ({', '.join(self.match_on)}): {_MATCHED}")
+        own, left = set(self.own) & set(self.match_on), self._left_out
+        if not legacy and (own or left):
+            less = f" leaves out {', '.join(left)}" if left and not own else ""
+            notes.append(f"match_on ({', '.join(self.match_on)}){less}: {_MATCHED}")
         return notes
 
     @property
-    def _is_looser(self) -> bool:
-        names = set(self.match_on)
-        has_all = set(matching.DEFAULT) <= names or {"method", "uri"} <= names or {"method", "url"} <= names
-        return bool(set(self.own) & names) or not has_all
+    def _left_out(self) -> list[str]:
+        """What is compared there where nobody says anything, and not by these matchers."""
+        compared = set(self.match_on).union(*(_COMPARED.get(name, ()) for name in self.match_on))
+        return [name for name in matching.DEFAULT if name not in compared]
 
     def _preparing(self) -> Preparing:
-        steps = list(self._steps())
+        steps = list(request_steps(self.said))
         answers = shapes.functions_of(self.said.get("before_record_response"))
         is_default = set(self.match_on) == set(matching.DEFAULT) and not set(self.own) & set(self.match_on)
         allowed = self.said.get("allowed_hosts")
-        leaves_out = any(self.said.get(key) for key in _LEAVING_OUT)
         return Preparing(
             request=functions.prepares(steps) if steps else None,
             response=functions.prepares_answers(answers) if answers else None,
             matches=None if is_default else functions.matches(matching.compare_all(self.match_on, self.own)),
-            passes=functions.passes(steps) if leaves_out else None,
+            passes=functions.passes(steps),
             connects=_allows(allowed) if allowed else None,
         )
 
-    def _steps(self) -> Iterator[functions.Step]:
-        """Yield what changes a request, in vcrpy's order."""
-        said = self.said
-        if names := said.get("filter_headers"):
-            yield "filter_headers", filters.headers(names)
-        if names := said.get("filter_query_parameters"):
-            yield "filter_query_parameters", filters.query(names)
-        if names := said.get("filter_post_data_parameters"):
-            nested = bool(said.get("filter_nested_post_data_parameters"))
-            yield "filter_post_data_parameters", filters.post_data(names, nested=nested)
-        if hosts := said.get("ignore_hosts"):
-            yield "ignore_hosts", filters.hosts(hosts, local=False)
-        if said.get("ignore_localhost"):
-            yield "ignore_localhost", filters.hosts((), local=True)
-        key = "before_record_request" if said.get("before_record_request") else "before_record"
-        yield from ((key, function) for function in shapes.functions_of(said.get(key)))
-        yield from sensitive_steps(said.get("filter_sensitive_data"))
 
+def request_steps(said: Mapping[str, Any]) -> Iterator[functions.Step]:
+    """Yield what a configuration does to a request, in vcrpy's order.
 
-_LEAVING_OUT = ("ignore_hosts", "ignore_localhost", "before_record_request", "before_record")
+    Raises:
+        UsageError: A value in `filter_sensitive_data` is a function.
+    """
+    if names := said.get("filter_headers"):
+        yield "filter_headers", filters.headers(names)
+    if names := said.get("filter_query_parameters"):
+        yield "filter_query_parameters", filters.query(names)
+    if names := said.get("filter_post_data_parameters"):
+        nested = bool(said.get("filter_nested_post_data_parameters"))
+        yield "filter_post_data_parameters", filters.post_data(names, nested=nested)
+    if hosts := said.get("ignore_hosts"):
+        yield "ignore_hosts", filters.hosts(hosts, local=False)
+    if said.get("ignore_localhost"):
+        yield "ignore_localhost", filters.hosts((), local=True)
+    key = "before_record_request" if said.get("before_record_request") else "before_record"
+    yield from ((key, function) for function in shapes.functions_of(said.get(key)))
+    yield from sensitive_steps(said.get("filter_sensitive_data"))
 
 
 def sensitive_steps(said: Any) -> Iterator[functions.Step]:

@@ -65,7 +65,7 @@ def compare_all(names: Iterable[str], own: Mapping[str, Matcher]) -> Compare:
     Raises:
         KeyError: A name is no matcher's.
     """
-    return compare_with([own[name] if name in own else _built_in(_PARTS[name]) for name in names])
+    return compare_with([own[name] if name in own else built_in(name) for name in names])
 
 
 def compare_with(matchers: Sequence[Matcher]) -> Compare:
@@ -77,13 +77,19 @@ def compare_with(matchers: Sequence[Matcher]) -> Compare:
     return matches
 
 
+def built_in(name: str) -> Matcher:
+    """Return the matcher of vcrpy's that has a name.
+
+    Raises:
+        KeyError: None has it.
+    """
+    part = _PARTS[name]
+    return lambda one, other: part(one) == part(other)
+
+
 def is_known(name: str, own: Mapping[str, Matcher]) -> bool:
     """Tell whether a name is a matcher's."""
     return name in own or name in _PARTS
-
-
-def _built_in(part: Callable[[VcrRequest], Any]) -> Matcher:
-    return lambda one, other: part(one) == part(other)
 
 
 def _says_yes(matcher: Matcher, asked: VcrRequest, stored: VcrRequest) -> bool:

@@ -13,6 +13,10 @@ from urllib.parse import ParseResult, parse_qsl, urlparse
 
 from onetake.model import Headers, Request, Response
 
+_NOT_KEPT = (
+    ": the entry holds no such header; `headers` in the settings' `key` keeps one that was sent,"
+    " once it is recorded or imported anew"
+)
 _PORTS = {"https": 443, "http": 80}
 
 
@@ -21,16 +25,20 @@ class VcrHeaders(MutableMapping[str, str]):
 
     Args:
         pairs: In wire order; of a repeated name the first value counts.
+        missing: What the error says of a header that is not there, behind its name.
     """
 
-    def __init__(self, pairs: Iterable[tuple[str, Any]] = ()) -> None:
+    def __init__(self, pairs: Iterable[tuple[str, Any]] = (), missing: str = "") -> None:
         self._pairs: dict[str, tuple[str, str]] = {}
+        self._missing = missing
         for name, value in pairs:
             if name.lower() not in self._pairs:
                 self[name] = value
 
     def __getitem__(self, name: str) -> str:
-        return self._pairs[name.lower()][1]
+        if (found := self._pairs.get(name.lower())) is None:
+            raise KeyError(name + self._missing)
+        return found[1]
 
     def __setitem__(self, name: str, value: Any) -> None:
         one = value[0] if isinstance(value, list | tuple) else value
@@ -51,7 +59,7 @@ class VcrHeaders(MutableMapping[str, str]):
 
     def copy(self) -> VcrHeaders:
         """Return headers of their own."""
-        return VcrHeaders(self.items())
+        return VcrHeaders(self.items(), self._missing)
 
 
 class VcrRequest:
@@ -134,6 +142,11 @@ class VcrRequest:
 def as_vcr(request: Request) -> VcrRequest:
     """Return a request in vcrpy's shape, which shares nothing with it."""
     return VcrRequest(request.method, request.url, request.body, VcrHeaders(request.headers))
+
+
+def stored_as_vcr(request: Request) -> VcrRequest:
+    """Return an entry's request in vcrpy's shape; of a header that is not there it says which setting keeps it."""
+    return VcrRequest(request.method, request.url, request.body, VcrHeaders(request.headers, _NOT_KEPT))
 
 
 def from_vcr(changed: VcrRequest, request: Request) -> Request:
