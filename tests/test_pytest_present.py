@@ -24,16 +24,12 @@ def run(tmp_path):
     """A run, by its options, that collected one test, left out another, and knows of its files' sources."""
 
     def begin(*plugins, **options):
-        manager = SimpleNamespace(register=lambda *_: None, has_plugin=plugins.__contains__)
-        present = Present(SimpleNamespace(rootpath=tmp_path, pluginmanager=manager, getoption=options.get))
+        manager = SimpleNamespace(has_plugin=plugins.__contains__)
+        config = SimpleNamespace(rootpath=tmp_path, pluginmanager=manager, getoption=options.get)
         (tmp_path / "test_a.py").write_text(SOURCE, "utf-8")
         (tmp_path / "test_broken.py").write_text("def test_b(:\n", "utf-8")
         (tmp_path / "test_c.yaml").write_text("", "utf-8")
-        for when in ("setup", "call"):
-            name = "test_a.py::test_p[x::1 sk-1]@group" if when == "setup" else "test_a.py::test_call"
-            present.pytest_runtest_logreport(SimpleNamespace(when=when, nodeid=name))
-        present.pytest_deselected([SimpleNamespace(nodeid="test_a.py::test_left_out")])
-        return present
+        return Present(config, ["test_a.py::test_p[x::1 sk-1]@group", "test_a.py::test_left_out"])
 
     return begin
 

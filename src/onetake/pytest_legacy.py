@@ -14,7 +14,6 @@ import pytest
 from onetake import legacy_book, modes
 from onetake.errors import OnetakeError
 from onetake.printable import counted, sides
-from onetake.pytest_present import Present
 from onetake.pytest_reports import OUTCOME
 from onetake.pytest_whole import selection
 from onetake.settings import Settings, load_settings
@@ -99,7 +98,8 @@ class LegacyWatch:
         self._outcomes = outcomes
         self._crashed = crashed
         self._seen: dict[Path, dict[str, _Seen]] = {}
-        self._present = Present(config)
+        self._tests: set[str] = set()
+        """Those that ran, of all workers, and those that this process left out."""
         self._unbegun: set[str] = set()
         """Marked tests that failed before their session was open, of which no outcome tells."""
         self.failing: list[str] = []
@@ -107,12 +107,17 @@ class LegacyWatch:
         self._said: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note a marked test that failed before its session was open: in a fixture of its suite, say."""
+        """Note a test, and a marked one that failed before its session was open: in a fixture of its suite, say."""
         if report.when != "setup":
             return
+        self._tests.add(report.nodeid)
         self._unbegun.discard(report.nodeid)
         if report.failed and OUTCOME not in vars(report) and any(word in report.keywords for word in _MARKS):
             self._unbegun.add(report.nodeid)
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Note tests that are there, and left out."""
+        self._tests |= {item.nodeid for item in items}
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -179,9 +184,10 @@ class LegacyWatch:
         self._write(root, settings, known, now, total if falls and not unknown else None)
 
     def _gone(self, settings: Settings, names: Iterable[str], *, is_whole: bool) -> set[str]:
+        from onetake.pytest_present import Present
         from onetake.scrub import Scrubber  # only here: it is slow to load
 
-        return self._present.gone(names, Scrubber(settings.scrub).begin().text, is_whole=is_whole)
+        return Present(self._config, self._tests).gone(names, Scrubber(settings.scrub).begin().text, is_whole=is_whole)
 
     def _never_passed(self, root: Path, known: Mapping[str, int], tests: Mapping[str, _Seen]) -> set[str]:
         """Return the failing tests of a settings folder of which no run knows yet how many answers differ."""

@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
-import pytest
+if TYPE_CHECKING:
+    import pytest
 
 
 class Present:
-    """Collects the tests of a run, those that it left out by a mark or a word too; of all workers.
+    """The tests of a run.
 
     Args:
-        config: Of the run; this is registered there.
+        config: Of the run.
+        tests: The ids of those that ran, and of those that were left out.
     """
 
-    def __init__(self, config: pytest.Config) -> None:
+    def __init__(self, config: pytest.Config, tests: Iterable[str]) -> None:
         self._config = config
-        self._tests: set[str] = set()
-        self._files: set[str] = set()
-        config.pluginmanager.register(self, "onetake-present")
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note a test that ran or was skipped."""
-        if report.when == "setup":
-            self._note(report.nodeid)
-
-    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Note tests that are there, and left out."""
-        for item in items:
-            self._note(item.nodeid)
+        self._tests = {name for test in tests for name in (test, test.rpartition("@")[0])}  # pytest-xdist's group
+        self._files = {test.partition("::")[0] for test in self._tests}
 
     def gone(self, names: Iterable[str], shown: Callable[[str], str], *, is_whole: bool) -> set[str]:
         """Return which of some tests are not there any more.
@@ -42,10 +34,6 @@ class Present:
         missing = set(names) - self._tests
         missing -= {shown(test) for test in self._tests} if missing else set()
         return {name for name in missing if self._is_gone(name, is_whole=is_whole)}
-
-    def _note(self, test: str) -> None:
-        self._tests |= {test, test.rpartition("@")[0]}  # behind an `@` pytest-xdist writes a group
-        self._files.add(test.partition("::")[0])
 
     def _is_gone(self, name: str, *, is_whole: bool) -> bool:
         is_known = is_whole and name.partition("::")[0] in self._files and not self._hides_tests

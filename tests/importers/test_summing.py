@@ -20,14 +20,14 @@ def test_totals_are_those_of_all_files():
     totals = Totals(dry_run=False)
     rows = (row(Outcome.IMPORTED), row(Outcome.LOOSE), row(Outcome.LOOSE))
     totals.add(
-        Imported(A, "vcrpy", 3, rows, Groups(1, 2, 3, 4, 5, 6), {"jwt": 2}, 1, 10, 9, ("h:1",), 0, root=Path("r"))
+        Imported(A, "vcrpy", 3, rows, Groups(1, 2, 3, 4, 5, 6), {"jwt": 2}, 1, 10, 9, ("h:1",), ("cut",), root=Path("r"))
     )
     assert totals.are_all_in
     assert (totals.were_there, totals.new, dict(totals.loose)) == (2, 1, {Path("r"): 2})
     totals.add(Imported(B, "go-vcr", rows=(row(Outcome.FOREIGN),)))
     totals.add(Imported(B, "vcrpy", 1, (row(Outcome.REFUSED),), Groups(1), {"jwt": 1}, hosts=("h:2",), never_played=1))
     assert not totals.are_all_in
-    assert totals.hosts == {"h:1", "h:2"}
+    assert (totals.hosts, totals.keep) == ({"h:1", "h:2"}, {"cut"})
     assert totals.folders == {A.parent: A, B.parent: B}
     assert totals.as_json() == {
         "files": 3,

@@ -137,6 +137,6 @@ def test_a_type_is_tried_once_for_each_change_where_the_other_stands():
 
 def test_calls_without_the_field_do_not_make_its_type_another(beside, found):
     tool = {"type": "function", "function": {"name": "find", "parameters": SCHEMA}}
-    old, new = (openai_chat(tool_calls=[("find", {"id": one}), ("find", {})]) for one in ("7", 7))
+    old, new = (openai_chat(tool_calls=[("find", {}), ("find", {"id": one})]) for one in ("7", 7))
     compared = beside(old, new, asked={"model": "m", "messages": [], "tools": [tool]})
     assert grades(found, compared) == [("info", "type", "tools.find$.id")]

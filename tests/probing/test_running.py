@@ -163,6 +163,18 @@ def test_status_remembers_it_and_a_probe_moves_no_age(chats, provider):
         set_start(before)
 
 
+def test_what_another_model_answers_tells_nothing_of_the_entry(chats, provider):
+    provider.script(lambda request: openai_chat("said", model=request.json()["model"]))
+    (path,) = chats("one")
+    assert probe(model="m-2").exit_code == 0
+    book = ProbeBook(chats.root)
+    assert (book.last["agreed"], book.last["model"]) == (1, "m-2")
+    assert book.of(path.read_bytes()) is None
+    assert probe().exit_code == 0
+    assert "model" not in ProbeBook(chats.root).last
+    assert ProbeBook(chats.root).of(path.read_bytes()).agreed
+
+
 def test_what_is_sealed_asks_nothing(chats, provider, monkeypatch):
     chats("one")
     count = provider.count

@@ -13,6 +13,7 @@ import click
 
 from onetake.cli import chain, output
 from onetake.cli.entries import folder_to_search
+from onetake.printable import one_line
 from onetake.upkeep import mends
 from onetake.upkeep.advising import OCCASIONS, TABLE, Advice
 from onetake.upkeep.findings import Severity
@@ -157,7 +158,8 @@ def _said(one: Advised) -> tuple[str, ...]:
 def _probe(last: Mapping[str, Any]) -> str:
     names = ("agreed", "drifted", "failed", "unasked", "unaskable")
     counts = ", ".join(f"{last[name]} {name}" for name in names if last.get(name))
-    return f"{last.get('at')}: {last.get('sampled')} sampled" + (f", {counts}" if counts else "")
+    other = f", asked of {one_line(str(last['model']), 80)}" if last.get("model") else ""
+    return f"{last.get('at')}: {last.get('sampled')} sampled{other}" + (f", {counts}" if counts else "")
 
 
 def _print_knowledge(found: Status) -> None:

@@ -28,7 +28,7 @@ class Kind(StrEnum):
     ADDED = "added"
     REMOVED = "removed"
     TYPE = "type"
-    """Another JSON type, or another container."""
+    """Another JSON type or container; vectors that are more or fewer, or of another width."""
     NULL = "null"
     """A value where null stood, or null where a value stood."""
     ENUM = "enum"
@@ -51,7 +51,7 @@ class Kind(StrEnum):
     """Another model is served."""
     STATUS = "status"
     LABEL = "label"
-    """A declared label has another value."""
+    """A declared label has another value, or cannot be looked up."""
 
 
 class Outcome(StrEnum):
@@ -73,7 +73,7 @@ class Finding:
 
     Args:
         entry: The path of the entry's file, as the report names it.
-        path: Where: `$.choices[*].message.content` in the body, `text$.items[*].label` in the JSON of an answer,
+        path: Where: `$.choices[*].message.content` in the body, `answer$.items[*].label` in the JSON of an answer,
             `tools.look_up$.city` in a tool's arguments, `events`, `finish`, `model`, …
         severity: Its grade.
         kind: What it is about.

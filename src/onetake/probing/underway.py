@@ -219,10 +219,14 @@ class Probing:
         last: dict[str, Any] = {"at": now(), "sampled": report.sampled}
         last |= {outcome.value: report.count(outcome) for outcome in outcomes}
         last["exit"] = int(report.exit_code)
+        other = self._asker.terms.model
+        if other:
+            last["model"] = other
         notes: dict[Path, list[tuple[str, str]]] = {self._root: []}
         for case in report.cases:
-            root = self._roots.get(case.entry, self._root)
-            notes.setdefault(root, []).append((case.baseline, report.outcome(case).value))
+            found = notes.setdefault(self._roots.get(case.entry, self._root), [])
+            if not other:  # what another model answers tells nothing of the one that was recorded
+                found.append((case.baseline, report.outcome(case).value))
         for root, found in notes.items():
             ProbeBook(root).note(last, found)
 

@@ -53,7 +53,8 @@ class ProbeBook:
         self._root = root
         said = self._read()
         self.last: Mapping[str, Any] = mapping(said.get("last"))
-        """The last probe: `at`, `sampled`, `agreed`, `drifted`, `failed`, `unasked`, `unaskable`, `exit`, `report`."""
+        """The last probe: `at`, `sampled`, `agreed`, `drifted`, `failed`, `unasked`, `unaskable`, `exit`, and
+        `model` where another one was asked than was recorded."""
         self._entries = mapping(said.get("entries"))
 
     def of(self, data: bytes) -> Probed | None:
