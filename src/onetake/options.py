@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onetake import modes
-from onetake.decide import never_goes_live
 from onetake.errors import UsageError
 from onetake.model import Mode, Repeats
 from onetake.settings import KeyRules, MaxAge, Settings, key_rules, parse_max_age, parse_setting
@@ -118,6 +117,7 @@ def _contracts_of(options: Options, settings: Settings) -> tuple[Contract, ...]:
 
 
 def _traffic_of(options: Options, settings: Settings, mode: Mode) -> Traffic:
+    from onetake.decide import never_goes_live
     from onetake.traffic import Traffic
 
     return Traffic(

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from onetake import jsonpath
 from onetake.errors import UsageError
 
 Reader = Callable[[object, str], Any]
@@ -93,6 +92,7 @@ def texts(value: object, where: str) -> tuple[str, ...]:
 
 def json_paths(value: object, where: str) -> tuple[str, ...]:
     """Read a list of JSON paths."""
+    from onetake import jsonpath  # a suite without such a setting loads no reader of paths
 
     def read(item: object, place: str) -> str:
         path = text(item, place)

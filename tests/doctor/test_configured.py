@@ -159,6 +159,7 @@ def test_an_sdk_that_is_not_seen_is_told_where_it_is_imported(messages, project)
     ],
 )
 def test_a_mode_that_the_environment_may_change_is_said(project, said, told):
-    text = f"import os\nimport vcr\n\nmine = vcr.VCR(\n    record_mode={said})\n\n@mine.use_cassette('a')\ndef test_a(): ...\n"
+    made = f"mine = vcr.VCR(\n    record_mode={said})"
+    text = f"import os\nimport vcr\n\n{made}\n\n@mine.use_cassette('a')\ndef test_a(): ...\n"
     report = examine(project({"test_a.py": text}))
     assert [one[1:] for one in report.unclear] == [(5, "the environment may say another record mode")] * told

@@ -20,7 +20,9 @@ def test_totals_are_those_of_all_files():
     totals = Totals(dry_run=False)
     rows = (row(Outcome.IMPORTED), row(Outcome.LOOSE), row(Outcome.LOOSE))
     totals.add(
-        Imported(A, "vcrpy", 3, rows, Groups(1, 2, 3, 4, 5, 6), {"jwt": 2}, 1, 10, 9, ("h:1",), ("cut",), root=Path("r"))
+        Imported(
+            A, "vcrpy", 3, rows, Groups(1, 2, 3, 4, 5, 6), {"jwt": 2}, 1, 10, 9, ("h:1",), ("cut",), root=Path("r")
+        )
     )
     assert totals.are_all_in
     assert (totals.were_there, totals.new, dict(totals.loose)) == (2, 1, {Path("r"): 2})

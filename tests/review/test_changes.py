@@ -4,15 +4,12 @@ import os
 import shutil
 import sys
 from hashlib import sha256
-from pathlib import Path
 
 import pytest
 
 from onetake.model import Response
 from onetake.review import marks
 from onetake.review.change import mark_of
-from onetake.review.waiting import cassette_of
-from onetake.stores.naming import folder_name
 from onetake.stores.sqlite import SqliteStore
 
 
@@ -77,30 +74,6 @@ def test_what_was_accepted_stays_so_until_it_changes(desk):
     assert not gone.is_accepted
     marks.note(desk.root, mark_of(gone, found.base))
     assert desk.changes().found[0].is_accepted
-
-
-def test_a_test_that_shares_a_cassette_has_a_part_of_its_place(desk):
-    test = "tests/test_a.py::test_b"
-    for part in (folder_name(test), f"{folder_name(test)}~2"):
-        desk.aside("pending", desk.entry(part, provenance={"test": test}), "cassettes/shared", part)
-    desk.aside("pending", desk.entry("own"), "cassettes/test_a/test_b", "~3")
-    folders = {one.folder.relative_to(desk.root).as_posix() for one in desk.changes().found}
-    assert folders == {"cassettes/shared", "cassettes/test_a/test_b"}
-
-
-@pytest.mark.parametrize(
-    ("place", "folder"),
-    [
-        ("cassettes/a", "cassettes/a"),
-        ("cassettes/a/~2", "cassettes/a"),
-        ("cassettes/a~12345678", "cassettes/a~12345678"),
-        ("a~0123456789abcdef", None),
-        ("a~0123456789abcdef/~2", None),
-        (".", None),
-    ],
-)
-def test_where_a_place_leads(place, folder):
-    assert cassette_of(Path(place), Path("/p"), "") == (Path("/p") / folder if folder else None)
 
 
 def test_an_unchanged_file_in_git_lfs_is_no_change(desk):
@@ -199,17 +172,6 @@ def test_a_pipe_is_told_and_not_taken_for_ignored(desk):
     assert found.ignored == 0
 
 
-def test_what_lies_aside_and_is_damaged_is_a_change_too(desk):
-    path = desk.aside("rejects", desk.reject())
-    path.write_bytes(b'{"provenance": 3}')
-    linked = path.with_name("chat-0123456789abcdef.json")
-    linked.symlink_to(path)
-    found = {one.path: one for one in desk.changes().found}
-    assert (found[path].why, found[path].folder) == ("", desk.root / "cassettes" / "a")
-    assert found[linked].why == "cannot be read: is a symbolic link, and none is followed"
-    assert list(found) == [linked, path]
-
-
 def test_a_store_in_one_file_is_left_and_what_lies_aside_for_it_is_not(desk):
     SqliteStore(desk.root / "calls.db").add(desk.entry().key, 0, b"{}")
     waits = desk.aside("pending", desk.entry(), "calls.db")
@@ -218,11 +180,3 @@ def test_a_store_in_one_file_is_left_and_what_lies_aside_for_it_is_not(desk):
         found = desk.changes(start=start)
         assert [(one.path, one.folder) for one in found.found] == [(waits, desk.root / "calls.db")]
         assert [one.path for one in found.left] == [desk.root / "calls.db"]
-
-
-def test_a_link_out_of_the_project_is_not_followed(desk, tmp_path_factory):
-    outside = tmp_path_factory.mktemp("outside")
-    (desk.root / ".onetake").mkdir()
-    (desk.root / ".onetake" / "rejects").symlink_to(outside, target_is_directory=True)
-    (outside / "chat-0123456789abcdef.json").write_bytes(b"{}")
-    assert desk.kinds() == {}

@@ -57,7 +57,8 @@ def busy(read: Read) -> Decided | None:
     """Refuse to touch entries beside a session that records; None where none does."""
     change = read.change
     if placing.is_anyone_there(change.root):
-        return no("a test that records is at work here, and may be about to use it: try again when it has ended")
+        who = "a test, or another session, that records is at work here"
+        return no(f"{who}, and may be about to use it: try again when it has ended")
     if is_being_made(change.root, change.folder or change.path.parent):
         return no("its cassette is being made: try again when what records it has ended, or has been run again")
     return None
