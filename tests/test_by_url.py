@@ -1,13 +1,51 @@
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
+from onetake.by_url import DEFAULT, compared, place, target
 from onetake.errors import InteractionNotFound
 from onetake.format import dump_entry
+from onetake.key import Keyer
 from onetake.model import Request
+from onetake.settings import KeyRules
 from onetake.steps import Live
 
 URL = "https://api.openai.com/v1/chat/completions"
+URLS = (
+    *("https://h", "https://h/", "https://h?", "https://h/?b=", "https://h:443", "https://h:0/", "https://h:8443/"),
+    *("http://h/", "http://h:80/", "http://h:443/", "https://H/", "HTTPS://h/", "https://u:p@h/", "https://h/#f"),
+    *("https://h/v1", "https://h/V1", "https://h/v1/", "https://h/%761", "https://h/v1;x=1", "https://h/v1;x=2"),
+    *("https://h/v1?a=1&b=2", "https://h/v1?b=2&a=1", "https://h/v1?a=1&b=2&c=", "https://h/v1?a=1&b=2&c"),
+    *("https://h/v1?a=1&a=2", "https://h/v1?a=2&a=1", "https://h/v1?a=1", "https://h/v1?A=1", "https://h/v1?a=1&a=1"),
+    *("https://h/v1?a=%20x", "https://h/v1?a=+x", "https://h/v1?a=%ff", "https://h/v1?a=%fe", "https://h/v1?a=1;b=2"),
+    *("https://[::1]/v1", "https://[::1]:443/v1", "ws://h/v1", "ws://h:80/v1", "https://h:/v1"),
+)
+
+
+def test_two_requests_are_one_where_they_are_to_vcrpys_own_matchers():
+    matchers, requests = pytest.importorskip("vcr.matchers"), pytest.importorskip("vcr.request")
+    for name in (*DEFAULT[1:], "uri"):
+        of = {url: requests.Request("GET", url, b"", {}) for url in URLS}
+        for one, other in product(URLS, repeat=2):
+            theirs = matchers.requests_match(of[one], of[other], [getattr(matchers, name)])
+            assert theirs == (compared(one)[name] == compared(other)[name]), (name, one, other)
+    assert place("GET", URLS[0]) == place("GET", URLS[1]) != place("POST", URLS[1])
+
+
+def test_what_an_entry_may_answer_goes_by_the_same_but_for_credentials_and_the_words_of_origins():
+    found = {url: target(Request("GET", url), Keyer()) for url in URLS if url[:2] != "ws" and ":0/" not in url}
+    for one, other in product(found, repeat=2):
+        assert (found[one] == found[other]) == (place("GET", one) == place("GET", other)), (one, other)
+    keyer = Keyer(KeyRules(origins={"https://a.example": "w", "https://b.example": "w"}))
+    asked = [f"https://{host}.example/x?api_key={secret}&n=1" for host, secret in ("a1", "b2", "c1")]
+    one, same, other = (target(Request("GET", url), keyer) for url in asked)
+    assert one == same != other
+
+
+@pytest.mark.parametrize("url", ["https://[h/v1", "https://h:x/v1", "https://h:99999/"])
+def test_what_is_no_url_is_like_itself_alone(url):
+    assert place("GET", url) != place("GET", url + "a")
 
 
 @pytest.fixture

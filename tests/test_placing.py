@@ -148,14 +148,16 @@ def test_a_session_outside_of_tests_is_seen_from_its_first_entry_on(tmp_path, pr
     run = SessionRun(Options("c", "new_episodes"), Settings(tmp_path), Mode.NONE)
     run.open()
     try:
-        assert not placing.is_anyone_there(tmp_path)
+        assert not placing.is_recorded_outside(tmp_path)
         for asked in ("one", "two"):
             content = {"model": "m", "messages": [{"role": "user", "content": asked}]}
             httpx.post(provider.url + "/v1/chat/completions", json=content)
-            assert placing.is_anyone_there(tmp_path)
+            assert placing.is_recorded_outside(tmp_path)
+            assert not placing.is_anyone_there(tmp_path)  # who waits for tests alone is not kept
     finally:
         run.close()
-    assert not placing.is_anyone_there(tmp_path)
+    assert not placing.is_recorded_outside(tmp_path)
+    assert not (tmp_path / ".onetake" / "recording").exists()
 
 
 def test_a_session_that_only_replays_is_in_nobodys_way(tmp_path, provider):
@@ -165,6 +167,6 @@ def test_a_session_that_only_replays_is_in_nobodys_way(tmp_path, provider):
         try:
             content = {"model": "m", "messages": [{"role": "user", "content": "one"}]}
             httpx.post(provider.url + "/v1/chat/completions", json=content)
-            assert placing.is_anyone_there(tmp_path) is (mode == "once")
+            assert placing.is_recorded_outside(tmp_path) is (mode == "once")
         finally:
             run.close()

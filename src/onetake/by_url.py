@@ -1,13 +1,16 @@
 """What vcrpy's rule compares of a request, and the imported entries that nothing else can find: the loose ones.
 
-Source: vcrpy 9.4, the matchers `method`, `scheme`, `host`, `port`, `path`, `query`, which are its default.
+Source: vcrpy 9.4, `vcr.matchers` and `vcr.request.Request`, by what they do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+from urllib.parse import parse_qsl, urlparse
 
 from onetake import forking, misses
 from onetake.cassette import Cassette
@@ -18,20 +21,54 @@ from onetake.key import Keyer
 from onetake.lookup import Looked
 from onetake.model import Entry, Repeats, Request
 from onetake.printable import one_line
+from onetake.scrub.heads import without_credentials
 from onetake.steps import Asked, Policy
 from onetake.stores.naming import Slot
 from onetake.validity import Validity
 
+DEFAULT = ("method", "scheme", "host", "port", "path", "query")
+"""What vcrpy compares where nobody says anything."""
+_PORTS = {"https": 443, "http": 80}
+
+
+@lru_cache(maxsize=1024)
+def compared(url: str) -> Mapping[str, Any]:
+    """Return what each of vcrpy's matchers compares of a URL, by its name; `url` is another name of `uri`.
+
+    A port that is not said is that of the scheme; query parts without a value do not count, nor does the order of the
+    others, nor what stands behind a `;` in the path. Total: what is no URL is a path of its own.
+    """
+    try:
+        parts = urlparse(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return {"uri": url, "url": url, "scheme": "", "host": None, "port": None, "path": url, "query": ()}
+    start = f"{parts.scheme}://{parts.netloc}"
+    uri = f"{start}/{url[len(start) :]}" if not parts.path and url.startswith(start) else url
+    return {
+        "uri": uri,
+        "url": uri,
+        "scheme": parts.scheme,
+        "host": host,
+        "port": _PORTS.get(parts.scheme) if port is None else port,
+        "path": parts.path or "/",
+        "query": tuple(sorted(parse_qsl(parts.query))),
+    }
+
+
+def place(method: str, url: str) -> tuple[Any, ...]:
+    """Return what vcrpy's rule compares of a request where nobody says anything: `DEFAULT`, in that order."""
+    return (method, *(compared(url)[name] for name in DEFAULT[1:]))
+
 
 def target(request: Request, keyer: Keyer) -> str:
-    """Return what vcrpy's rule compares of a request: method, scheme, host, port, path and query, sorted.
+    """Return what vcrpy's rule compares of a request to which an entry may answer.
 
-    As in vcrpy, query parts without a value do not count. Credentials in the query do not count either: no entry has
-    them; and origins that share entries by a key rule are one.
+    Credentials in the query do not count: no entry has them; and origins that share entries by a key rule are one.
     """
-    parts = keyer.parts(replace(request, headers=(), body=b""))
-    query = [pair for pair in parts["query"] if len(pair) > 1 and pair[1]]
-    return repr((parts["method"], parts["origin"], parts["path"], query))
+    keyed = keyer.parts(replace(request, headers=(), body=b""))
+    *_, path, query = place(request.method, without_credentials(request.url)[0])
+    return repr((keyed["method"], keyed["origin"], path, query))
 
 
 class Loose:

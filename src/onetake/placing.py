@@ -22,8 +22,8 @@ from onetake.aside import aside, hide
 _BUSY = frozenset({errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK})
 _OPEN = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOINHERIT", 0)
 
-_NO_TEST = "~0"
-"""A place that no test has."""
+_TESTS, _SESSIONS = "holding", "recording"
+"""Where under `.onetake/` the locks of tests lie, and those of sessions outside of tests."""
 
 _lock = forking.Lock()
 _held: dict[Path, _Hold] = {}
@@ -82,7 +82,7 @@ class Recording:
         """Show it; from whichever thread, and as often as there are entries."""
         if self._place is not None or self._is_over:
             return
-        place = hold(self._root, self._folder, _NO_TEST)
+        place = _hold(self._root, self._folder, "", _SESSIONS)
         with _lock.held:
             is_first = self._place is None and not self._is_over
             if is_first:
@@ -109,11 +109,15 @@ def hold(root: Path, folder: Path, part: str) -> Place:
     Returns:
         It; where the file system knows no locks, or nothing can be written, the first as it is.
     """
+    return _hold(root, folder, part, _TESTS)
+
+
+def _hold(root: Path, folder: Path, part: str, kind: str) -> Place:
     for number in count(1):
         own = part if number == 1 else f"{part}~{number}"
         place = aside(root, "pending", folder) / own
         name = sha256(str(place.relative_to(root)).encode("utf-8", "surrogateescape")).hexdigest()[:16]
-        file = root.absolute() / ".onetake" / "holding" / f"{name}.lock"
+        file = root.absolute() / ".onetake" / kind / f"{name}.lock"
         try:
             if _take(file, root):
                 return Place(own, file)
@@ -123,12 +127,21 @@ def hold(root: Path, folder: Path, part: str) -> Place:
 
 
 def is_anyone_there(root: Path) -> bool:
-    """Tell whether a test, or a session, that records holds a place, in whichever process.
+    """Tell whether a test that records holds a place, in whichever process.
 
     Args:
         root: The settings' folder. Where the file system knows no locks, nobody seems to be there.
     """
-    folder = root.absolute() / ".onetake" / "holding"
+    return _is_any_held(root, _TESTS)
+
+
+def is_recorded_outside(root: Path) -> bool:
+    """Tell likewise whether a session outside of tests has recorded, and goes on."""
+    return _is_any_held(root, _SESSIONS)
+
+
+def _is_any_held(root: Path, kind: str) -> bool:
+    folder = root.absolute() / ".onetake" / kind
     return any(_is_held(file, root) for file in sorted(folder.glob("*.lock")))
 
 

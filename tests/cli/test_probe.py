@@ -46,12 +46,12 @@ def told(run):
 
 
 def test_the_report_is_written_as_it_is_printed_and_fits_its_schema(run, answers, project):
-    answers('{"m": 1}')
+    answers('{"n": "1"}')
     code, out, _ = run("probe", "--json", "--report", "probe.json", "--sample", "1", "--seed", "x", "--oldest")
     document = json.loads(out)
     assert document == json.loads((project / "probe.json").read_text(encoding="utf-8"))
     assert jsonschema_rs.is_valid(schema(), document)
-    assert (document["exit"], document["sampled"], document["drifted"]) == (code, 1, int(code == 3))
+    assert (code, document["exit"], document["sampled"], document["drifted"]) == (3, 3, 1, 1)
     assert {"size": 1, "seed": "x", "oldest": True}.items() <= document["selection"].items()
 
 
@@ -86,6 +86,10 @@ def test_what_is_accepted_is_recorded_again_and_the_rest_is_not(run, answers):
     assert (code, out.startswith(f"recorded again: cassettes/a/{first.name}\n  error: type, answer$.n: ")) == (0, True)
     assert [read_entry(path).answer.choices[0].text for path in (first, second)] == ['{"n": "1"}', '{"n": 1}']
     assert run("check")[0] == 0
+    told = json.loads(run("probe", "--json", "--select", second.stem[-16:])[1])["findings"]
+    (accepted,) = json.loads(run("probe", "--accept", second, "--json")[1])["accepted"]
+    assert (accepted["key"], accepted["findings"]) == (read_entry(second).key, told)
+    assert told[0]["path"] == "answer$.n"
 
 
 def test_what_is_not_accepted_is_said_with_its_reason(run, answers):

@@ -50,6 +50,15 @@ def test_what_is_compared_says_what_one_place_is(recorded, interaction):
     assert recorded(*calls, words=("uri",)).groups == ()
 
 
+@pytest.mark.parametrize("more", ["?beta=", ":443", "?b=2&a=1"])
+def test_urls_that_vcrpy_takes_for_one_are_one_place(recorded, interaction, more):
+    host = "https://api.openai.com"
+    other = f"{host}:443/v1" if more == ":443" else f"{host}/v1{more}"
+    calls = interaction("a", url=f"{host}/v1{'?a=1&b=2' if '&' in more else ''}"), interaction("b", url=other)
+    assert [group.bodies for group in recorded(*calls).groups] == [2]
+    assert recorded(*calls, words=("uri",)).groups == ()
+
+
 def test_answers_to_refused_requests_have_no_shape_of_their_own(recorded, interaction):
     (group,) = recorded(interaction("a"), interaction("b", status=429)).groups
     assert group.shapes == ("text",)

@@ -27,6 +27,16 @@ def test_bodies_and_repeats_are_counted():
     assert groups_of(by_request(found)) == Groups(distinct=4, url_only=1, repeated=3, other_answers=2, other_statuses=1)
 
 
+@pytest.mark.parametrize("url", [f"{URL}?beta=", URL.replace(".com", ".com:443")])
+def test_urls_that_vcrpy_takes_for_one_are_one(url):
+    def at(found, place):
+        return replace(found, request=replace(found.request, url=place))
+
+    assert groups_of(by_request([one("a"), at(one("b"), url)])).url_only == 1
+    assert groups_of(by_request([one("a"), at(one("a"), url)])).url_only == 0
+    assert groups_of(by_request([one("a"), at(one("b"), f"{URL}?beta=1")])).url_only == 0
+
+
 def test_ids_and_times_make_no_other_answer():
     found = [one("a", id="1", created=1, usage={"n": 1}), one("a", id="2", created=2, usage={"n": 2})]
     assert groups_of(by_request(found)) == Groups(distinct=1, repeated=1)

@@ -10,6 +10,7 @@ from onetake.cassette_files import read_entry
 from onetake.errors import UsageError
 from onetake.probing.accepting import accept
 from onetake.probing.asking import Asker
+from onetake.probing.findings import Outcome
 from onetake.stores.sqlite import SqliteStore
 from onetake.testing.provider import Reply, json_reply, openai_chat, openai_error
 from onetake.upkeep.checking import check
@@ -184,8 +185,19 @@ def test_what_a_probe_calls_no_answer_replaces_none(chats, provider, reply):
     before = path.read_bytes()
     provider.script(lambda request: reply)
     (one,) = accept([path], Asker())
-    assert one.why in (getattr(one.came, "why", ""), "no answer is where it is read")
+    assert (one.came.outcome, one.why) == (Outcome.FAILED, one.came.why)
     assert path.read_bytes() == before
+
+
+def test_an_answer_that_stands_elsewhere_is_drift_and_can_be_accepted(chats, provider):
+    provider.script(lambda request: openai_chat("old", model="m-1"))
+    (path,) = chats("one")
+    moved = json.loads(openai_chat("new", model="m-1").body)
+    moved["outputs"] = moved.pop("choices")
+    provider.script(lambda request: json_reply(moved))
+    (one,) = accept([path], Asker())
+    assert (one.why, one.came.findings[0].kind) == ("", "answer")
+    assert json.loads(read_entry(path).response.body) == moved
 
 
 def test_the_answer_that_is_replaced_lies_in_the_trash(chats, judged, provider):

@@ -8,7 +8,7 @@ import pytest
 
 from onetake import dialects
 from onetake.key_specs import current
-from onetake.model import Entry, Request, Response
+from onetake.model import Cut, Entry, Request, Response
 from onetake.probing.askable import why_not, with_model
 
 OPENAI = "https://api.openai.com/v1"
@@ -17,7 +17,8 @@ OPENAI = "https://api.openai.com/v1"
 def entry(body, url=f"{OPENAI}/responses", method="POST", **fields):
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     request = Request(method, url, (("content-type", "application/json"),), content)
-    return Entry("good", request, Response(200), "0" * 64, 0, current({}), **fields)
+    verdict, response = fields.pop("verdict", "good"), fields.pop("response", Response(200))
+    return Entry(verdict, request, response, "0" * 64, 0, current({}), **fields)
 
 
 CHAT = {"model": "m", "messages": [{"role": "user", "content": "file_id: file-1"}]}
@@ -31,7 +32,7 @@ def test_what_hangs_on_the_provider_is_not_asked():
 @pytest.mark.parametrize(
     ("url", "method", "why"),
     [
-        ("function:app.label", "CALL", "its program alone"),
+        ("function:app.label", "CALL", "no request reaches it"),
         (f"{OPENAI}/responses/resp_1", "GET", "fetches what the provider keeps"),
         (f"{OPENAI}/files", "POST", "asks no model"),
         (f"{OPENAI}/batches", "POST", "asks no model"),
@@ -54,6 +55,22 @@ def test_a_scrubbed_prompt_is_not_asked_and_a_credential_that_was_taken_out_is_n
 
 def test_an_import_without_its_body_is_not_asked():
     assert "without the body" in why_not(entry(b"", extra={"loose": True}))
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"verdict": "left:12"}, "left:12"),
+        ({"verdict": "kept:status:429"}, "429"),
+        ({"verdict": "kept:cut"}, "cut"),
+        ({"verdict": "reject:json"}, "a reject"),
+        ({"response": Response(302, (("location", "/x"),))}, "302"),
+        ({"response": Response(200, cut=Cut.PROVIDER)}, "no whole answer"),
+    ],
+)
+def test_what_holds_no_whole_answer_has_nothing_to_be_compared(fields, said):
+    assert said in why_not(entry(CHAT, **fields))
+    assert why_not(entry(CHAT, verdict="kept:length")) == ""
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,8 @@ def asker():
             reply = next(ready, SAID)
             if isinstance(reply, Exception):
                 raise reply
+            if isinstance(reply, Answered):
+                return reply
             return Answered(Response(200, (), json.dumps(reply).encode()), 5)
 
         def rest(seconds):
@@ -55,8 +57,8 @@ def asker():
 
 
 def ask(asking, one, credentials=KEYS):
-    request = asking.request(one, credentials)
-    return request if isinstance(request, Unknown) else asking.ask(one, request, credentials)
+    ready = asking.ready(one, credentials)
+    return ready if isinstance(ready, Unknown) else asking.ask(one, ready)
 
 
 def test_the_credential_and_the_time_limit_go_with_the_request(asker):
@@ -90,11 +92,19 @@ def test_requests_keep_their_distance(asker):
     assert (len(sent), waits) == (3, [2, 2])
 
 
-def test_a_broken_connection_failed_and_its_words_hold_no_credential(asker):
-    asking, _, _ = asker([NoAnswerError("Error: header Bearer sk-test-value-1234")])
-    failed = ask(asking, entry())
-    assert failed.outcome is Outcome.FAILED
-    assert "sk-test" not in failed.why
+@pytest.mark.parametrize(
+    "came",
+    [
+        NoAnswerError("Error: header Bearer gateway-word-1234"),
+        Answered(Response(401, (), b'{"error": {"message": "wrong: gateway-word-1234"}}'), 5),
+    ],
+    ids=["no connection", "status"],
+)
+def test_what_failed_is_told_without_the_credential(asker, came):
+    asking, _, _ = asker([came])
+    own = Credentials({}, {"OPENAI_API_KEY": "gateway-word-1234"})  # no pattern knows it
+    failed = ask(asking, entry(), own)
+    assert (failed.outcome, "…" in failed.why, "gateway-word" in failed.why) == (Outcome.FAILED, True, False)
 
 
 def test_a_budget_is_kept_by_the_most_that_each_can_cost(asker):
@@ -112,6 +122,22 @@ def test_what_may_have_been_billed_counts_against_the_budget(asker):
     asking, sent, _ = asker([NoAnswerError("gone"), NoAnswerError("gone")], max_cost=0.03)
     outcomes = [ask(asking, entry(max_tokens=1000)).outcome for _ in range(3)]
     assert (outcomes, len(sent)) == ([Outcome.FAILED, Outcome.FAILED, Outcome.UNASKED], 2)
+
+
+@pytest.mark.parametrize(
+    "came",
+    [
+        {name: SAID[name] for name in ("model", "choices")},
+        Answered(Response(200, (("content-encoding", "of-its-own"),), b"?"), 5),
+    ],
+    ids=["no counts", "unreadable"],
+)
+def test_an_answer_whose_cost_nobody_can_tell_counts_for_the_most_that_it_can_be(asker, came):
+    pytest.importorskip("genai_prices")
+    asking, sent, _ = asker([came] * 3, max_cost=0.03)
+    answers = [ask(asking, entry(max_tokens=1000)) for _ in range(3)]
+    assert [isinstance(one, Answered) for one in answers] == [True, True, False]
+    assert (len(sent), answers[2].outcome, asking.cost) == (2, Outcome.UNASKED, None)
 
 
 def test_without_a_price_nothing_is_asked_under_a_budget(asker):

@@ -11,8 +11,8 @@ import pytest
 
 from onetake.contract import Contract
 from onetake.errors import UsageError
-from onetake.model import Cut, Entry, KeySpec, Request, Response
-from onetake.probing.comparing import compare, unaskable
+from onetake.model import Cut, Response
+from onetake.probing.comparing import compare
 from onetake.probing.findings import Compared, Kind, Outcome, Severity, Unknown
 from onetake.testing import provider
 
@@ -182,6 +182,20 @@ def test_an_answer_that_moved_to_another_field_is_drift(beside, found):
     assert found(beside(old, provider.json_reply(renamed)))[0] == ("error", "answer", "answer", "text", None)
 
 
+@pytest.mark.parametrize(
+    ("live", "why"),
+    [
+        (provider.json_reply({"queued": True}), "an empty answer"),
+        (provider.json_reply({"id": "chatcmpl-1", "queued": True}), "an empty answer"),
+        (provider.json_reply({"notice": "We are down for maintenance."}), "an empty answer"),
+        (provider.json_reply({"id": "chatcmpl-1", "state": "queued"}, status=202), "status 202, and no answer yet"),
+    ],
+    ids=["another API's", "no place for it", "another API's words", "not yet"],
+)
+def test_what_holds_no_answer_anywhere_failed_and_is_no_drift(beside, live, why):
+    assert beside(provider.openai_chat("Hello"), live) == Unknown(Outcome.FAILED, why)
+
+
 def test_a_stream_without_its_end_is_drift(beside, found):
     old = provider.anthropic_stream("It rains in Paris, and nowhere else.")
     new = replace(old, pieces=old.pieces[:-1])
@@ -262,22 +276,3 @@ def test_a_secret_in_what_came_is_in_no_finding(beside):
 def test_a_wrong_label_path_is_a_usage_error(beside):
     with pytest.raises(UsageError, match="JSON path"):
         beside(provider.openai_chat("a"), provider.openai_chat("b"), label_paths=["n"])
-
-
-@pytest.mark.parametrize(
-    ("verdict", "said"),
-    [("left:12", "left:12"), ("kept:status:429", "429"), ("kept:cut", "cut"), ("reject:json", "re")],
-)
-def test_what_holds_no_whole_answer_has_nothing_to_be_compared(stored, verdict, said):
-    assert said in unaskable(stored(provider.openai_chat("a"), verdict=verdict))
-    assert (
-        unaskable(stored(provider.openai_chat("a")))
-        == unaskable(stored(provider.openai_chat("a"), verdict="kept:length"))
-        == ""
-    )
-
-
-def test_a_function_and_a_redirect_have_nothing_to_be_compared(stored):
-    call = Entry("good", Request("CALL", "function:f"), Response(200), "0" * 64, 0, KeySpec("k1", "s1"))
-    assert "function" in unaskable(call)
-    assert "302" in unaskable(stored(Response(302, (("location", "/x"),))))

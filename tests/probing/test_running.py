@@ -14,7 +14,8 @@ from onetake.errors import UsageError
 from onetake.exits import Exit
 from onetake.key import Keyer
 from onetake.model import Request
-from onetake.probing.asking import Asker
+from onetake.probing.accepting import accept
+from onetake.probing.asking import Asker, Terms
 from onetake.probing.report import Outcome, Selection
 from onetake.probing.running import Wanted, probe, run
 from onetake.settings_start import set_start
@@ -163,6 +164,19 @@ def test_status_remembers_it_and_a_probe_moves_no_age(chats, provider):
         set_start(before)
 
 
+def test_each_project_has_the_notes_of_its_own_entries_and_the_first_knows_the_probe(chats, provider):
+    provider.script(lambda request: openai_chat("said", model="m-1"))
+    (outer,) = chats("one")
+    (chats.root / "inner").mkdir()
+    (chats.root / "inner/onetake.toml").write_text("", encoding="utf-8")
+    (inner,) = chats("two", folder="inner/cassettes")
+    assert probe().count(Outcome.AGREED) == 2
+    books = [ProbeBook(root) for root in (chats.root, chats.root / "inner")]
+    known = [[book.of(path.read_bytes()) is not None for path in (outer, inner)] for book in books]
+    assert known == [[True, False], [False, True]]
+    assert [book.last["sampled"] for book in books] == [2, 2]
+
+
 def test_what_another_model_answers_tells_nothing_of_the_entry(chats, provider):
     provider.script(lambda request: openai_chat("said", model=request.json()["model"]))
     (path,) = chats("one")
@@ -213,6 +227,16 @@ def test_what_chooses_nothing_is_said(chats, given):
     chats("one")
     with pytest.raises(UsageError):
         probe(**given)
+
+
+def test_a_budget_without_prices_is_refused_before_anything_is_asked(chats, provider, monkeypatch):
+    (path,) = chats("one")
+    count = provider.count
+    monkeypatch.setattr("onetake.prices.is_installed", lambda: False)
+    for ask in (lambda: probe(max_cost=1), lambda: accept([path], Asker(Terms(max_cost=1)))):
+        with pytest.raises(UsageError, match="a budget cannot be kept"):
+            ask()
+    assert provider.count == count
 
 
 def test_a_folder_without_entries_is_said(chats):

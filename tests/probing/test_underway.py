@@ -76,8 +76,7 @@ def test_a_budget_that_ends_between_two_answers_keeps_the_first(chats, drifting,
     pytest.importorskip("genai_prices")
     monkeypatch.setattr("onetake.prices.cost_of", lambda entry: 0.6)
     monkeypatch.setattr("onetake.prices.window_of", lambda entry: 10)
-    terms = Terms(max_cost=1)
-    report = run(chats.root, Wanted(Selection(5, repeat=2), terms=terms), asker=Asker(terms))
+    report = run(chats.root, Wanted(Selection(5, repeat=2)), asker=Asker(Terms(max_cost=1)))
     assert (report.count(Outcome.DRIFTED), report.count(Outcome.UNASKED)) == (1, 2)
 
 

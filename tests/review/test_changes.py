@@ -154,10 +154,15 @@ def test_an_entry_in_another_folder_is_one_change(desk):
     assert (one.kind.value, one.path, one.before) == ("moved", new, old)
     desk.put(desk.entry(said={"label": "recorded again"}), "cassettes/test_x/test_b")
     assert [(one.kind.value, one.before) for one in desk.changes().found] == [("moved", old)]
-    # Two tests that ask the same are two, as long as both have a cassette.
-    twin.unlink()
-    mine = desk.put(desk.entry("other", {"label": "mine"}), "cassettes/test_d")
+    # In a folder that still is there, it is the same one where it holds the same.
     (twin.parent / "notes.txt").write_text("still there")
+    elsewhere = desk.root / "cassettes" / "test_e" / twin.name
+    elsewhere.parent.mkdir()
+    twin.rename(elsewhere)
+    assert [one.before for one in desk.changes().found if one.path == elsewhere] == [twin]
+    # Two tests that ask the same are two, as long as both have a cassette.
+    elsewhere.unlink()
+    mine = desk.put(desk.entry("other", {"label": "mine"}), "cassettes/test_d")
     kinds = {one.path: one.kind.value for one in desk.changes().found}
     assert kinds == {new: "moved", twin: "gone", mine: "new"}
 

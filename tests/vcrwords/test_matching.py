@@ -20,6 +20,7 @@ REQUESTS = (
     ("POST", "https://h:443/?b=2&a=1", b'{"x": 1, "y": 2}', JSON),
     ("POST", "https://h/?a=1&b=2", b'{"y":2,"x":1}', JSON),
     ("POST", "https://h/?a=1&b=2", b'{"y":2,"x":2}', JSON),
+    ("POST", "HTTPS://h:0?a=1&b=2&c=", b"", {}),
     ("POST", "http://h/?a=1", b"a=1&b=2", FORM),
     ("POST", "http://h/?a=1", b"b=2&a=1", FORM),
 )

@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from onetake.upkeep.chaining import chained, mark
 
 if TYPE_CHECKING:
     from onetake.probing.accepting import Accepted
-    from onetake.probing.asking import Asker, Terms
+    from onetake.probing.asking import Asker
     from onetake.probing.findings import Compared, Unknown
     from onetake.probing.report import Case, Labelled, Report
     from onetake.probing.running import Wanted
@@ -119,19 +120,13 @@ def _wanted(given: dict[str, Any]) -> Wanted:
     from onetake.probing.running import Wanted
 
     chosen = Selection(given["size"], given["seed"], given["oldest"], given["select"], given["model"], given["repeat"])
-    return Wanted(chosen, Thresholds.of(strict=given["strict"]), _terms(given), given["importing"])
-
-
-def _terms(given: dict[str, Any]) -> Terms:
-    from onetake.probing.asking import TIMEOUT_S, Terms
-
-    return Terms(given["model"], given["rpm"], given["max_cost"], given["timeout"] or TIMEOUT_S)
+    return Wanted(chosen, Thresholds.of(strict=given["strict"]), given["importing"])
 
 
 def _asker(given: dict[str, Any]) -> Asker:
-    from onetake.probing.asking import Asker
+    from onetake.probing.asking import TIMEOUT_S, Asker, Terms
 
-    return Asker(_terms(given))
+    return Asker(Terms(given["model"], given["rpm"], given["max_cost"], given["timeout"] or TIMEOUT_S))
 
 
 def _see_that_it_can_be_written(path: Path) -> None:
@@ -251,11 +246,8 @@ def _named(one: Accepted) -> dict[str, Any]:
     from onetake.probing.report import Compared
 
     findings = one.came.findings if isinstance(one.came, Compared) else ()
-    said = [
-        {"path": each.path, "severity": each.severity, "kind": each.kind, "recorded": each.recorded, "live": each.live}
-        for each in findings
-    ]
-    return {"path": output.shown_path(one.path), "key": one.key, "ordinal": one.ordinal, "findings": said}
+    said = {"path": output.shown_path(one.path), "key": one.key, "ordinal": one.ordinal}
+    return {**said, "findings": [asdict(each) for each in findings]}
 
 
 def _refused(done: list[Accepted]) -> list[dict[str, Any]]:

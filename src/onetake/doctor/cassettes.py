@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from urllib.parse import SplitResult, parse_qsl, urlsplit
 
+from onetake.by_url import compared
 from onetake.doctor.shapes import Shape, distinct, said_by, shape_of
 from onetake.importers.reading import Interaction, Source
 from onetake.key.body import body_text
@@ -174,26 +174,9 @@ def _grouped(pairs: Iterable[tuple[Pair, object]]) -> list[list[Pair]]:
 
 def _place(request: Request, words: tuple[str, ...]) -> tuple[object, ...]:
     """Return what vcrpy compares of a request, its body left out."""
-    url = _split(request.url)
-    parts = {
-        "method": request.method,
-        "uri": request.url,
-        "url": request.url,
-        "scheme": url.scheme,
-        "host": url.netloc.rpartition("@")[2].rpartition(":")[0] or url.netloc,
-        "port": url.netloc,
-        "path": url.path or "/",
-        "query": tuple(sorted(parse_qsl(url.query, keep_blank_values=True))),
-        "headers": tuple(sorted(request.headers)),
-    }
+    headers = {name.lower(): value for name, value in reversed(request.headers)}
+    parts = {"method": request.method, **compared(request.url), "headers": tuple(sorted(headers.items()))}
     return tuple(parts[word] for word in dict.fromkeys(words) if word in parts)
-
-
-def _split(url: str) -> SplitResult:
-    try:
-        return urlsplit(url)
-    except ValueError:
-        return SplitResult("", "", url, "", "")
 
 
 def _group(pairs: list[Pair]) -> Group:

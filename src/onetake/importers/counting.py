@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
 from onetake import dialects
+from onetake.by_url import place
 from onetake.gate import content_of
 from onetake.importers.reading import Interaction
 from onetake.key import Keyer
-from onetake.key.url import split
 from onetake.model import Answer, Request, Response
 from onetake.scrub.heads import without_credentials
 
@@ -37,7 +37,7 @@ class Groups:
     distinct: int = 0
     """Requests by method, URL and canonical body; those without a recorded body are left out."""
     url_only: int = 0
-    """Pairs of method and URL with two or more different bodies: to vcrpy's default matching one request each."""
+    """Requests with two or more different bodies each that vcrpy's default matching cannot tell apart."""
     repeated: int = 0
     """Requests that were recorded twice or more."""
     other_answers: int = 0
@@ -73,13 +73,14 @@ def groups_of(groups: Sequence[Sequence[Interaction]]) -> Groups:
     Args:
         groups: As `by_request` gives them.
     """
-    asked = (_parts(group[0])[0] for group in groups)
-    bodies = Counter((request.method, split(without_credentials(request.url)[0])) for request in asked)
+    bodies: dict[Any, set[str]] = defaultdict(set)
+    for request in (_parts(group[0])[0] for group in groups):
+        bodies[place(request.method, without_credentials(request.url)[0])].add(_body(request))
     repeated = [found for group in groups if len(found := [one for one in group if one.response]) > 1]
     others = [found for found in repeated if len({_said(*_parts(one)) for one in found}) > 1]
     return Groups(
         distinct=len(groups),
-        url_only=sum(number > 1 for number in bodies.values()),
+        url_only=sum(len(found) > 1 for found in bodies.values()),
         repeated=len(repeated),
         other_answers=len(others),
         other_statuses=sum(len(_by_status(found)) > 1 for found in repeated),
@@ -156,6 +157,11 @@ def identity(request: Request) -> str:
     """Return what two requests share that have one method, URL and canonical body, whatever their other headers."""
     headers = tuple(pair for pair in request.headers if pair[0].lower() in _COUNTED_HEADERS)
     return _KEYER.key(Request(request.method, without_credentials(request.url)[0], headers, request.body))
+
+
+def _body(request: Request) -> str:
+    """Return what two requests share that have one canonical body, whatever their method and URL."""
+    return identity(replace(request, method="", url=""))
 
 
 def _said(request: Request, response: Response) -> tuple[int, Any]:

@@ -28,9 +28,8 @@ from onetake.model import Entry, Headers, Mode
 from onetake.printable import one_line
 from onetake.probing.asking import Asker
 from onetake.probing.findings import Compared, Unknown
-from onetake.probing.findings import Kind as Changed
 from onetake.probing.gathering import Found, find
-from onetake.probing.running import refuse_sealed
+from onetake.probing.running import see_that_it_can_ask
 from onetake.probing.sending import CLIENT, Answered
 from onetake.probing.underway import Probing
 from onetake.steps import Asked, Flow, Live, Policy
@@ -75,9 +74,10 @@ def accept(
         One for each file, in their order, each as soon as it is written.
 
     Raises:
-        UsageError: What runs here is sealed, a file is no entry, or the settings are wrong; nothing was asked.
+        UsageError: What runs here is sealed, a budget cannot be kept, a file is no entry, or the settings are wrong;
+            nothing was asked.
     """
-    refuse_sealed()
+    see_that_it_can_ask(asker.terms)
     probing = Probing(Path.cwd(), asker, environ, importing=importing)
     found = [find(path, probing.projects) for path in dict.fromkeys(paths)]
     for one in found:
@@ -96,16 +96,16 @@ def _accepted(found: Found, probing: Probing, asker: Asker) -> Accepted:
 
 def _came(found: Found, probing: Probing, asker: Asker) -> tuple[Compared | Unknown, str]:
     """Ask for an entry, and store what comes; returns how it differs, and why the old answer stays, if it does."""
-    request, credentials = probing.request(found), probing.credentials(found.project)
-    if isinstance(request, Unknown):
-        return request, request.why
-    call = _call(found, _named(probing.contracts(found), found.entry), asker.credential(request, credentials))
+    ready = probing.ready(found)
+    if isinstance(ready, Unknown):
+        return ready, ready.why
+    call = _call(found, _named(probing.contracts(found), found.entry), ready.credential)
     if why := _why_not(found, call):
         return Compared(), why
-    came = asker.ask(found.entry, request, credentials)
+    came = asker.ask(found.entry, ready)
     if isinstance(came, Unknown):
         return came, came.why
-    compared = probing.beside(found, request, [came])
+    compared = probing.beside(found, ready.request, [came])
     return compared, _kept(found, call, came, compared)
 
 
@@ -165,17 +165,9 @@ def _kept(found: Found, call: Live, came: Answered, compared: Compared | Unknown
     judgement = gate.judge(entry.request, came.response, call.asked.contracts, keep=keep, root=settings.root)
     if judgement.kind is Kind.PASS:
         return f"the provider says {judgement.reason.removeprefix('status:') or 'error'}: nothing is stored"
-    if judgement.kind is not Kind.REJECT and (why := _no_answer(compared)):
-        return why
-    return _written(found, call, came, judgement, policy)
-
-
-def _no_answer(compared: Compared | Unknown) -> str:
-    """Say why what came is no answer that could stand in an entry; empty where it is one."""
-    if isinstance(compared, Unknown):
+    if judgement.kind is not Kind.REJECT and isinstance(compared, Unknown):
         return compared.why
-    is_gone = any(finding.kind is Changed.ANSWER for finding in compared.findings)
-    return "no answer is where it is read" if is_gone else ""
+    return _written(found, call, came, judgement, policy)
 
 
 def _written(found: Found, call: Live, came: Answered, judgement: Judgement, policy: Policy) -> str:

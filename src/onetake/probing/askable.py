@@ -10,23 +10,27 @@ from urllib.parse import quote, unquote, urlsplit
 
 from onetake import dialects
 from onetake.imported import is_loose
-from onetake.model import Entry, Request
+from onetake.model import Cut, Entry, Request
+from onetake.printable import one_line
 from onetake.probing.state import state
 from onetake.scrub.finder import PLACEHOLDER
 
 _NO_ANSWERS = frozenset({"openai-files", "openai-batches"})
 """Dialects whose requests make something at the provider's, and bring no answer of a model."""
+_NO_WHOLE_ANSWER = ("kept:status", "kept:cut", "left")
 
 
 def why_not(entry: Entry) -> str:
-    """Say why a stored request cannot be asked again as it is; empty where it can.
+    """Say why an entry cannot be asked again as it is, or what comes not be compared with it; empty where both can.
 
     Args:
-        entry: It. What is wrong with its key, its name or its answer is not looked at.
+        entry: It. What is wrong with its file, its key or a header of its request is not looked at.
     """
     request = entry.request
     if request.method == "CALL":
-        return "a decorated function is asked by its program alone"
+        return "a decorated function's answer: no request reaches it"
+    if why := _no_baseline(entry):
+        return why
     if is_loose(entry):
         return "it was imported without the body of its request"
     dialect = dialects.find(request.method, request.url)
@@ -35,6 +39,21 @@ def why_not(entry: Entry) -> str:
     if request.method != "POST":
         return "its request fetches what the provider keeps"
     return _scrubbed(entry) or state(request)
+
+
+def _no_baseline(entry: Entry) -> str:
+    """Say why nothing can be compared with an entry's answer; empty where something can.
+
+    Its caller left it in the middle (`left:…`), the provider cut it or answered with an error (`kept:cut`,
+    `kept:status:…`), or it is a reject or a redirect.
+    """
+    if entry.verdict.startswith("reject"):
+        return "a reject: what was refused is no baseline"
+    if entry.verdict.startswith(_NO_WHOLE_ANSWER) or entry.response.cut is not Cut.NO:
+        return f"it holds no whole answer ({one_line(entry.verdict, 40)})"
+    if not 200 <= entry.response.status < 300:
+        return f"it holds no answer (status {entry.response.status})"
+    return ""
 
 
 def with_model(request: Request, model: str) -> Request | None:

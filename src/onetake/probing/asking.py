@@ -11,8 +11,8 @@ from onetake import dialects, gate, picking, prices
 from onetake.errors import UsageError
 from onetake.model import Entry, Headers, Request, Response, header
 from onetake.printable import one_line
-from onetake.probing.askable import why_not, with_model
-from onetake.probing.credentials import Allowed, Barred, Credentials
+from onetake.probing.askable import with_model
+from onetake.probing.credentials import Barred, Credentials
 from onetake.probing.findings import Outcome, Unknown
 from onetake.probing.sending import Answered, NoAnswerError, Sends, send
 from onetake.provenance import now
@@ -59,6 +59,21 @@ class Terms:
         _check_number("timeout", self.timeout, 0.001, _DAY)
 
 
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A request that may be sent.
+
+    Args:
+        request: It.
+        credential: The headers that go out with it besides its own.
+        credentials: Those that count for it: no text that is printed holds one.
+    """
+
+    request: Request
+    credential: Headers = field(repr=False)
+    credentials: Credentials
+
+
 @dataclass(slots=True)
 class Asker:
     """Asks stored requests again, one after the other.
@@ -80,47 +95,37 @@ class Asker:
     _reserved: float = 0.0
     """What is spent, and what answers of unknown price may have cost."""
 
-    def request(self, entry: Entry, credentials: Credentials) -> Request | Unknown:
+    def ready(self, entry: Entry, credentials: Credentials) -> Ready | Unknown:
         """Return what is sent for an entry: its request as it is, but for another model where one is asked.
 
         Args:
-            entry: It.
-            credentials: Those that count for it; here they only say whether it may be asked.
+            entry: One of which `askable.why_not` says nothing.
+            credentials: Those that count for it.
 
         Returns:
             `Unknown` where it cannot be asked, or may not: `unaskable`; where only the credential is missing: `failed`.
         """
-        if why := why_not(entry):
-            return Unknown(Outcome.UNASKABLE, why)
         request = with_model(entry.request, self.terms.model) if self.terms.model else entry.request
         if request is None:
             return Unknown(Outcome.UNASKABLE, "its request does not name its model where another can be put")
-        barred = credentials.of(request.url, _dialect(request))
-        if isinstance(barred, Barred):
-            return Unknown(Outcome.FAILED if barred.missing else Outcome.UNASKABLE, one_line(barred.why, _WIDTH))
-        return request
+        dialect = dialects.find(request.method, request.url)
+        may = credentials.of(request.url, dialect.name if dialect else "")
+        if isinstance(may, Barred):
+            return Unknown(Outcome.FAILED if may.missing else Outcome.UNASKABLE, one_line(may.why, _WIDTH))
+        return Ready(request, may.headers, credentials)
 
-    def credential(self, request: Request, credentials: Credentials) -> Headers:
-        """Return the headers that go out with a request besides its own; none where it may not be asked."""
-        may = credentials.of(request.url, _dialect(request))
-        return may.headers if isinstance(may, Allowed) else ()
-
-    def ask(self, entry: Entry, request: Request, credentials: Credentials) -> Answered | Unknown:
+    def ask(self, entry: Entry, ready: Ready) -> Answered | Unknown:
         """Ask once more.
 
         Args:
             entry: Whose request it was.
-            request: What `request` returned for it.
-            credentials: Those that count for it.
+            ready: What `ready` returned for it.
 
         Returns:
             What came; `Unknown` where nothing came whole, or an error status (`failed`), or where the budget does not
             suffice (`unasked`).
         """
-        may = credentials.of(request.url, _dialect(request))
-        if not isinstance(may, Allowed):
-            return Unknown(Outcome.UNASKABLE, one_line(may.why, _WIDTH))
-        most = 0.0
+        request, most = ready.request, 0.0
         if (limit := self.terms.max_cost) is not None:
             may_cost = self._most(entry, request)
             if isinstance(may_cost, str) or self._reserved + may_cost > limit:
@@ -128,12 +133,12 @@ class Asker:
             most = may_cost
         self._pace()
         try:
-            answered = self.sends(request, may.headers, self.terms.timeout)
+            answered = self.sends(request, ready.credential, self.terms.timeout)
         except NoAnswerError as error:
             self._reserved += most  # nobody knows whether it is billed
-            return _failed(str(error), credentials)
+            return _failed(str(error), ready.credentials)
         if not 200 <= answered.response.status < 300:
-            return _failed(_refused(answered.response), credentials)
+            return _failed(_refused(answered.response), ready.credentials)
         self._settle(entry, request, answered.response, most)
         return answered
 
@@ -162,17 +167,22 @@ class Asker:
         return "its price is not known" if most is None else most
 
     def _settle(self, entry: Entry, request: Request, response: Response, most: float) -> None:
-        content = gate.content_of(response)
-        dialect = dialects.find(request.method, request.url)
-        if content is None or dialect is None:
-            return
-        reading = dialect.read(request, content)
-        counted = {"input_tokens": reading.input_tokens, "output_tokens": reading.output_tokens}
-        counts = {name: number for name, number in counted.items() if number is not None}
-        cost = prices.cost_of(_priced(entry, request, content, counts, reading.model or ""))
+        """Count what an answer cost; where nobody can tell, the most that it may have cost."""
+        cost = _cost(entry, request, response)
         self._reserved += most if cost is None else cost
         if cost is not None:
             self.cost = (self.cost or 0.0) + cost
+
+
+def _cost(entry: Entry, request: Request, response: Response) -> float | None:
+    content = gate.content_of(response)
+    dialect = dialects.find(request.method, request.url)
+    if content is None or dialect is None:
+        return None
+    reading = dialect.read(request, content)
+    counted = {"input_tokens": reading.input_tokens, "output_tokens": reading.output_tokens}
+    counts = {name: number for name, number in counted.items() if number is not None}
+    return prices.cost_of(_priced(entry, request, content, counts, reading.model or ""))
 
 
 def _failed(why: str, credentials: Credentials) -> Unknown:
@@ -223,8 +233,3 @@ def _priced(entry: Entry, request: Request, response: Response, counts: dict[str
     asked = dialect.model_asked(request) if dialect else None
     said = {"model_asked": asked or "", "model_served": served, "recorded_at": now()}
     return replace(entry, request=request, response=response, provenance=said, metrics=counts)
-
-
-def _dialect(request: Request) -> str:
-    dialect = dialects.find(request.method, request.url)
-    return dialect.name if dialect else ""

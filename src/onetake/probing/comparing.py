@@ -23,24 +23,10 @@ from onetake.probing.vectors import vector_findings
 from onetake.scrub import shown
 
 _WIDTH = 160
-_STATUSES = ("kept:status", "kept:cut", "left")
-
-
-def unaskable(entry: Entry) -> str:
-    """Say why an entry's answer cannot be compared with a fresh one, whatever came; empty where it can.
-
-    Its caller left it in the middle (`left:…`), the provider cut it or answered with an error (`kept:cut`,
-    `kept:status:…`), it is a reject or a redirect, or it is a decorated function's, which no request reaches.
-    """
-    if entry.request.method == "CALL":
-        return "a decorated function's answer: no request reaches it"
-    if entry.verdict.startswith("reject"):
-        return "a reject: what was refused is no baseline"
-    if entry.verdict.startswith(_STATUSES) or entry.response.cut is not Cut.NO:
-        return f"it holds no whole answer ({one_line(entry.verdict, 40)})"
-    if not 200 <= entry.response.status < 300:
-        return f"it holds no answer (status {entry.response.status})"
-    return ""
+_TAKEN = 202
+"""The status of a request that was taken, and is not answered yet."""
+_TOO_SMALL = ("boolean", "number", "null")
+"""Types that hold no answer."""
 
 
 def compare(
@@ -59,7 +45,7 @@ def compare(
     """Say how a fresh answer differs from the stored one.
 
     Args:
-        entry: One of which `unaskable` says nothing.
+        entry: One of which `askable.why_not` says nothing.
         live: What came for its request.
         name: What the report calls the entry: the path of its file.
         again: What came when the same was asked once more; its findings count too, and it gives the labels' noise.
@@ -73,7 +59,8 @@ def compare(
 
     Returns:
         `Unknown` with `failed` where what came is no answer: an error status, an error object under a good status, a
-        body that was cut short, nothing said where something was. That is no drift.
+        body that was cut short, nothing said where something was, and nothing that may be it elsewhere. That is no
+        drift, and takes no entry's place.
 
     Raises:
         UsageError: A path of `label_paths` is wrong, or a contract watches a file that is not there.
@@ -113,7 +100,11 @@ def _failure(recorded: Heard, live: Heard) -> str:
         return "the body was cut short"
     if _is_unreadable(recorded.container(), live.container()):
         return f"what came as {live.container()} cannot be read as an answer"
-    return "an empty answer" if _is_gone(recorded, live) and not _has_moved(recorded, live) else ""
+    if not _is_gone(recorded, live):
+        return ""
+    if live.content.status == _TAKEN != recorded.content.status:
+        return f"status {_TAKEN}, and no answer yet"
+    return "" if _has_moved(recorded, live) else "an empty answer"
 
 
 def _is_unreadable(recorded: str, live: str) -> bool:
@@ -134,12 +125,18 @@ def _is_gone(recorded: Heard, live: Heard) -> bool:
 
 
 def _has_moved(recorded: Heard, live: Heard) -> bool:
-    """Tell whether an answer that is gone may stand elsewhere: a place went and one came, or one is of another type."""
-    kinds = {change.kind for _, change in body_changes(recorded, live)}
-    return "reasoning" in live.parts() or not kinds.isdisjoint((Kind.TYPE, Kind.ENUM)) or kinds >= _MOVE
+    """Tell whether an answer that is gone may stand elsewhere in what the same API says.
 
-
-_MOVE = {Kind.ADDED, Kind.REMOVED}
+    A place went, and one came that can hold it; or one is of another type.
+    """
+    was, now = recorded.document(), live.document()
+    if isinstance(was, dict) and isinstance(now, dict) and was.keys().isdisjoint(now.keys()):
+        return False
+    found = [change for _, change in body_changes(recorded, live)]
+    kinds = {change.kind for change in found}
+    has_come = any(change.kind is Kind.ADDED and change.live not in _TOO_SMALL for change in found)
+    has_turned = not kinds.isdisjoint((Kind.TYPE, Kind.ENUM))
+    return "reasoning" in live.parts() or has_turned or (has_come and Kind.REMOVED in kinds)
 
 
 def _differences(recorded: Heard, live: Heard, expected: Expected, *, is_other_model: bool) -> Iterator[Finding]:

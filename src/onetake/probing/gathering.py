@@ -13,10 +13,11 @@ from onetake.cassette_files import is_one_file, list_folders
 from onetake.errors import StoreError, UsageError
 from onetake.model import Entry
 from onetake.pins import Pins
-from onetake.probing import comparing
+from onetake.printable import one_line
 from onetake.probing.askable import why_not
 from onetake.probing.report import baseline_of
 from onetake.probing.sampling import Candidate
+from onetake.probing.sending import HEADER_NAME
 from onetake.settings_values import nearest
 from onetake.upkeep.entry_checks import Keyers, key_fault
 from onetake.upkeep.holding import Held, Holding, holding_of
@@ -27,6 +28,7 @@ from onetake.validity import moment
 _FIELDS = ("operation", "model", "contract")
 _NAME = re.compile(r"\w{2,}")
 """Of what a word selects by, and no letter of a drive."""
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,7 @@ def gather(start: Path, projects: Projects, words: Sequence[str] = ()) -> Iterat
         for held in holding.read() if holding else ():
             if held.entry is not None:
                 project = projects.of(listed.folder.absolute())
-                found = Found(held, held.entry, listed.folder, project, _why_not(held, held.entry, keyers))
+                found = Found(held, held.entry, listed.folder, project, _why_not(held, held.entry, project, keyers))
                 if selecting.takes(found):
                     yield found
 
@@ -148,10 +150,10 @@ def find(path: Path, projects: Projects) -> Found:
         why = held.why if held.data or path.exists() else "it is gone"
         raise UsageError(f"{path.as_posix()}: {why or 'holds no entry'}")
     project = projects.of(path.parent.absolute())
-    return Found(held, held.entry, path.parent, project, _why_not(held, held.entry, Keyers()))
+    return Found(held, held.entry, path.parent, project, _why_not(held, held.entry, project, Keyers()))
 
 
-def _why_not(held: Held, entry: Entry, keyers: Keyers) -> str:
+def _why_not(held: Held, entry: Entry, project: Project, keyers: Keyers) -> str:
     """Say why an entry cannot be asked again: a file that says other than it was recorded as is not trusted."""
     try:
         with at_most(SECONDS):
@@ -159,6 +161,15 @@ def _why_not(held: Held, entry: Entry, keyers: Keyers) -> str:
                 return "its name is not that of the entry in it: `onetake check` says more"
             if fault := key_fault(entry, keyers):
                 return f"{fault[0].partition(';')[0]}: `onetake check` says more"
-            return comparing.unaskable(entry) or why_not(entry)
+            return why_not(entry) or _stray(entry, project)
     except TookTooLongError as error:
         return f"it cannot be looked through ({error})"
+
+
+def _stray(entry: Entry, project: Project) -> str:
+    """Say which header of a request the recorder lets into no entry, so that somebody else wrote it; empty for none."""
+    kept = project.scrubber(tuple(entry.key_spec.rules.get("headers", ()))).request_headers
+    for name, value in entry.request.headers:
+        if not kept.keeps(name) or not HEADER_NAME.fullmatch(name) or _CONTROL.search(value):
+            return f"its request has a header that no recorded one has: {one_line(name, 80)!r}"
+    return ""

@@ -30,13 +30,11 @@ class Wanted:
     Args:
         selection: Which entries.
         thresholds: What makes it fail.
-        terms: On what terms they are asked.
         importing: Whether the types are imported that the settings declare contracts by: the project's code runs.
     """
 
     selection: Selection = field(default_factory=lambda: Selection(SAMPLE))
     thresholds: Thresholds = field(default_factory=Thresholds)
-    terms: Terms = field(default_factory=Terms)
     importing: bool = False
 
 
@@ -84,9 +82,9 @@ def probe(
     if isinstance(select, str):
         raise UsageError(f"probe: select is a list of words, as in [{select!r}]")
     selection = Selection(sample, seed, oldest, tuple(select), model, repeat)
-    terms = Terms(model, rpm, max_cost, timeout)
-    wanted = Wanted(selection, Thresholds.of(strict=strict), terms, importing)
-    return run(load_settings(Path.cwd()).root if path is None else Path(path), wanted, asker=Asker(terms))
+    asker = Asker(Terms(model, rpm, max_cost, timeout))
+    wanted = Wanted(selection, Thresholds.of(strict=strict), importing)
+    return run(load_settings(Path.cwd()).root if path is None else Path(path), wanted, asker=asker)
 
 
 def run(start: Path, wanted: Wanted, *, asker: Asker, environ: Mapping[str, str] = os.environ) -> Report:
@@ -95,7 +93,7 @@ def run(start: Path, wanted: Wanted, *, asker: Asker, environ: Mapping[str, str]
     Args:
         start: The folder.
         wanted: What it is asked for.
-        asker: What asks.
+        asker: What asks, and on what terms.
         environ: Where credentials are.
 
     Raises:
@@ -104,9 +102,7 @@ def run(start: Path, wanted: Wanted, *, asker: Asker, environ: Mapping[str, str]
         StoreError: The folder cannot be listed, or the note of the probe not be written; nothing was asked.
         InterruptedProbe: Ctrl-C ended it.
     """
-    refuse_sealed()
-    if wanted.terms.max_cost is not None and not prices.is_installed():
-        raise UsageError("a budget cannot be kept: genai-prices is not installed: pip install 'onetake[prices]'")
+    see_that_it_can_ask(asker.terms)
     started = datetime.now(UTC)
     probing = Probing(start, asker, environ, importing=wanted.importing, repeat=wanted.selection.repeat)
     waiting, others = probing.choose(wanted.selection)
@@ -123,12 +119,14 @@ def run(start: Path, wanted: Wanted, *, asker: Asker, environ: Mapping[str, str]
     return report
 
 
-def refuse_sealed() -> None:
-    """See that what runs here may ask somebody.
+def see_that_it_can_ask(terms: Terms) -> None:
+    """See that what runs here may ask somebody, on these terms.
 
     Raises:
-        UsageError: It is sealed.
+        UsageError: It is sealed, or a budget cannot be kept.
     """
+    if terms.max_cost is not None and not prices.is_installed():
+        raise UsageError("a budget cannot be kept: genai-prices is not installed: pip install 'onetake[prices]'")
     if modes.sealed_by_environment():
         raise UsageError(f"{modes.VARIABLE}={os.environ[modes.VARIABLE]} lets nothing be asked")
     scope = active.innermost()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -14,14 +13,14 @@ from onetake.contract import Contract
 from onetake.errors import OnetakeError, UsageError
 from onetake.model import Request
 from onetake.printable import one_line
-from onetake.probing.asking import Asker
+from onetake.probing.asking import Asker, Ready
 from onetake.probing.comparing import compare
 from onetake.probing.credentials import Credentials
 from onetake.probing.findings import Compared, Outcome, Unknown
 from onetake.probing.gathering import Found, find, gather
 from onetake.probing.report import Case, Report, Selection
 from onetake.probing.sampling import choose
-from onetake.probing.sending import HEADER_NAME, Answered
+from onetake.probing.sending import Answered
 from onetake.provenance import now
 from onetake.settings import ContractSettings
 from onetake.upkeep.contract_checks import ContractChecks
@@ -30,7 +29,6 @@ from onetake.upkeep.probed import ProbeBook
 from onetake.upkeep.projects import Project, Projects, Schemas
 
 _WIDTH = 300
-_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _NOT_YET = Unknown(Outcome.UNASKED, "the probe was interrupted before its turn")
 _IN_THE_MIDDLE = Unknown(Outcome.UNASKED, "the probe was interrupted while it was asked")
 
@@ -79,9 +77,9 @@ class Probing:
         """
         candidates, cases, others = [], {}, []
         for found in gather(self.start, self.projects, selection.select):
-            request = self.request(found)
-            if isinstance(request, Unknown) and request.outcome is Outcome.UNASKABLE:
-                others.append(self._case(found, request))
+            ready = self.ready(found)
+            if isinstance(ready, Unknown) and ready.outcome is Outcome.UNASKABLE:
+                others.append(self._case(found, ready))
             else:
                 candidates.append(found.candidate)
                 cases[found.held.path] = self._case(found, _NOT_YET)
@@ -145,11 +143,11 @@ class Probing:
         project = self.projects.of(one.path.parent.absolute())
         return Unknown(Outcome.FAILED, one_line(self.scrub(project, why), _WIDTH))
 
-    def request(self, found: Found) -> Request | Unknown:
+    def ready(self, found: Found) -> Ready | Unknown:
         """Return what is sent for an entry, or why nothing is."""
-        if why := found.why_not or _stray(found):
-            return Unknown(Outcome.UNASKABLE, one_line(self.scrub(found.project, why), _WIDTH))
-        return self._asker.request(found.entry, self.credentials(found.project))
+        if found.why_not:
+            return Unknown(Outcome.UNASKABLE, one_line(self.scrub(found.project, found.why_not), _WIDTH))
+        return self._asker.ready(found.entry, self.credentials(found.project))
 
     def credentials(self, project: Project) -> Credentials:
         """Return the credentials that count for a project's entries."""
@@ -168,13 +166,13 @@ class Probing:
 
     def compared(self, found: Found) -> Compared | Unknown:
         """Ask an entry's request again, and compare what comes: the first answer alone, where no second one does."""
-        request, credentials = self.request(found), self.credentials(found.project)
-        if isinstance(request, Unknown):
-            return request
+        ready = self.ready(found)
+        if isinstance(ready, Unknown):
+            return ready
         answers: list[Answered] = []
         while len(answers) < self._repeat and not self.is_interrupted:
             try:
-                came = self._asker.ask(found.entry, request, credentials)
+                came = self._asker.ask(found.entry, ready)
             except KeyboardInterrupt:
                 if not answers:
                     raise
@@ -185,7 +183,7 @@ class Probing:
                     return Unknown(came.outcome, self.scrub(found.project, came.why))
                 break
             answers.append(came)
-        return self.beside(found, request, answers)
+        return self.beside(found, ready.request, answers)
 
     def beside(self, found: Found, request: Request, answers: Sequence[Answered]) -> Compared | Unknown:
         """Compare an entry with what came for its request, once or twice."""
@@ -253,13 +251,3 @@ class Probing:
             contract=found.entry.contract,
             came=came,
         )
-
-
-def _stray(found: Found) -> str:
-    """Say which header of a request the recorder lets into no entry, so that somebody else wrote it; empty for none."""
-    counted = tuple(found.entry.key_spec.rules.get("headers", ()))
-    kept = found.project.scrubber(counted).request_headers
-    for name, value in found.entry.request.headers:
-        if not kept.keeps(name) or not HEADER_NAME.fullmatch(name) or _CONTROL.search(value):
-            return f"its request has a header that no recorded one has: {one_line(name, 80)!r}"
-    return ""

@@ -53,10 +53,15 @@ def told(decide: Callable[..., Decided]) -> Callable[..., Decided]:
     return tell
 
 
+def is_anyone_at_work(root: Path) -> bool:
+    """Tell whether a test, or a session outside of tests, records in a project."""
+    return placing.is_anyone_there(root) or placing.is_recorded_outside(root)
+
+
 def busy(read: Read) -> Decided | None:
     """Refuse to touch entries beside a session that records; None where none does."""
     change = read.change
-    if placing.is_anyone_there(change.root):
+    if is_anyone_at_work(change.root):
         who = "a test, or another session, that records is at work here"
         return no(f"{who}, and may be about to use it: try again when it has ended")
     if is_being_made(change.root, change.folder or change.path.parent):

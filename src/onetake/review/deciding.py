@@ -9,7 +9,7 @@ from hashlib import sha256
 from itertools import count
 from pathlib import Path
 
-from onetake import git, placing
+from onetake import git
 from onetake.aside import clear
 from onetake.errors import FormatError, StoreError
 from onetake.format import load_entry
@@ -21,7 +21,7 @@ from onetake.provenance import now
 from onetake.review import marks
 from onetake.review.base import Base
 from onetake.review.change import Kind, mark_at, mark_of
-from onetake.review.decided import CHANGED, Decided, busy, in_trash, no, told, told_path
+from onetake.review.decided import CHANGED, Decided, busy, in_trash, is_anyone_at_work, no, told, told_path
 from onetake.review.judging import UNJUDGED, as_kept, judged
 from onetake.review.reading import Read
 from onetake.review.restoring import restore
@@ -137,7 +137,7 @@ def sweep_up(reads: Iterable[Read]) -> None:
     """
     places = {(one.change.root, one.change.path.parent) for one in reads if one.change.kind not in _ASIDE}
     for root, folder in sorted(places):
-        if folder.is_dir() and not placing.is_anyone_there(root) and not is_being_made(root, folder):
+        if folder.is_dir() and not is_anyone_at_work(root) and not is_being_made(root, folder):
             sweep(root, folder)
 
 

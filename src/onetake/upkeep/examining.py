@@ -22,6 +22,7 @@ from onetake.upkeep.chains import Chains
 from onetake.upkeep.contract_checks import ContractChecks
 from onetake.upkeep.findings import Code, Finding, finding
 from onetake.upkeep.holding import Held, Holding, digests_in, holding_of
+from onetake.upkeep.imported_checks import Imported
 from onetake.upkeep.limits import SECONDS, TookTooLongError, at_most, cannot_be_checked, limiting
 from onetake.upkeep.loose_checks import LooseCount, check_loose
 from onetake.upkeep.neighbours import Neighbours, roots_below
@@ -77,7 +78,12 @@ class Examined:
     @property
     def is_sound(self) -> bool:
         """Whether its use can be looked at: it is known what it is, and it is read."""
-        return self.entry is not None and _UNSOUND.isdisjoint(one.code for one in self.findings)
+        return self.entry is not None and not self.unsound
+
+    @property
+    def unsound(self) -> frozenset[Code]:
+        """What keeps it from being known for what it is."""
+        return _UNSOUND.intersection(one.code for one in self.findings)
 
     @property
     def seen(self) -> Seen:
@@ -186,7 +192,7 @@ class Examination:
         chains = Chains(holding.folder, project.settings.root)
         for one in self._files(holding, project):
             seen.files.append(one.seen)
-            whole.add(one.held)
+            whole.add(one)
             if one.entry and one.is_sound:
                 use.add(one.path, one.entry)
                 chains.add(one.path, one.entry)
@@ -257,13 +263,13 @@ class _Whole:
     def __init__(self, holding: Holding) -> None:
         self._holding = holding
         self._slots: set[Slot] = set()
-        self._repeated, self._ordinals = Repeated(), Ordinals()
+        self._repeated, self._ordinals, self._imported = Repeated(), Ordinals(), Imported()
         self._from_tests: set[str] = set()
         self._named: set[str] | None = set()
 
-    def add(self, held: Held) -> None:
+    def add(self, one: Examined) -> None:
         """Take a file in; of several whose names say the same only the first is ever read under it."""
-        entry = held.entry
+        held, entry = one.held, one.entry
         is_first = held.slot is None or held.slot not in self._slots
         if held.slot:
             self._slots.add(held.slot)
@@ -277,9 +283,12 @@ class _Whole:
             self._from_tests.add(entry.key)
         if is_first:
             self._repeated.add(held, entry)
+        if (unsound := one.unsound) <= {Code.OUTDATED_KEY}:
+            self._imported.add(held, entry, is_outdated=bool(unsound))
 
     def check(self, project: Project, schemas: Schemas) -> Iterator[Finding]:
         """Say what is wrong, once all files were taken in."""
         yield from self._repeated.check(project, self._from_tests)
         yield from self._ordinals.check()
+        yield from self._imported.check()
         yield from check_sides(self._holding, self._named, schemas)

@@ -35,6 +35,7 @@ class Code(StrEnum):
     UNCHECKED = "unchecked"
     DIFFERING_ANSWERS = "differing-answers"
     MISSING_ANSWER = "missing-answer"
+    IMPORTED_TWICE = "imported-twice"
     KEPT = "kept"
     ADOPTED = "adopted"
     LOOSE = "loose"
@@ -63,6 +64,7 @@ SEVERITY: Mapping[Code, Severity] = {
     Code.UNCHECKED: Severity.WARNING,
     Code.DIFFERING_ANSWERS: Severity.WARNING,
     Code.MISSING_ANSWER: Severity.WARNING,
+    Code.IMPORTED_TWICE: Severity.WARNING,
     Code.OLD_ANSWER: Severity.WARNING,
     Code.KEPT: Severity.INFO,
     Code.ADOPTED: Severity.INFO,

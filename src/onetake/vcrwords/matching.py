@@ -8,15 +8,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
-from urllib.parse import parse_qsl, urlparse, urlunparse
+from urllib.parse import parse_qsl
 
+from onetake.by_url import DEFAULT as DEFAULT
+from onetake.by_url import compared
 from onetake.vcrwords.requests import VcrRequest
 
 Matcher = Callable[[Any, Any], Any]
 Compare = Callable[[VcrRequest, VcrRequest], bool]
 
-DEFAULT = ("method", "scheme", "host", "port", "path", "query")
-"""What vcrpy compares where nobody says anything."""
 BODIES = frozenset({"body", "raw_body"})
 """The built-in matchers that compare what is asked."""
 
@@ -35,20 +35,13 @@ def _body(request: VcrRequest) -> Any:
     return body
 
 
-def _uri(request: VcrRequest) -> str:
-    found = urlparse(request.uri)
-    return urlunparse(found._replace(path=found.path or "/"))
+def _of_url(name: str) -> Callable[[VcrRequest], Any]:
+    return lambda request: compared(request.uri)[name]
 
 
 _PARTS: Mapping[str, Callable[[VcrRequest], Any]] = {
     "method": lambda request: request.method,
-    "uri": _uri,
-    "url": _uri,
-    "scheme": lambda request: request.scheme,
-    "host": lambda request: request.host,
-    "port": lambda request: request.port,
-    "path": lambda request: request.path or "/",
-    "query": lambda request: request.query,
+    **{name: _of_url(name) for name in ("uri", "url", "scheme", "host", "port", "path", "query")},
     "headers": lambda request: {name.lower(): value for name, value in request.headers.items()},
     "raw_body": lambda request: bytes(request.body or b""),
     "body": _body,

@@ -9,15 +9,15 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import ParseResult, parse_qsl, urlparse
+from urllib.parse import ParseResult, urlparse
 
+from onetake.by_url import compared
 from onetake.model import Headers, Request, Response
 
 _NOT_KEPT = (
     ": the entry holds no such header; `headers` in the settings' `key` keeps one that was sent,"
     " once it is recorded or imported anew"
 )
-_PORTS = {"https": 443, "http": 80}
 
 
 class VcrHeaders(MutableMapping[str, str]):
@@ -123,7 +123,8 @@ class VcrRequest:
     @property
     def port(self) -> int | None:
         """The port, that of the scheme where none is said."""
-        return self.parsed_uri.port or _PORTS.get(self.scheme)
+        port: int | None = compared(self.uri)["port"]
+        return port
 
     @property
     def path(self) -> str:
@@ -133,7 +134,7 @@ class VcrRequest:
     @property
     def query(self) -> list[tuple[str, str]]:
         """Names and values of the query, sorted; without those that have no value."""
-        return sorted(parse_qsl(self.parsed_uri.query))
+        return [*compared(self.uri)["query"]]
 
     def __repr__(self) -> str:
         return f"<Request ({self.method}) {self.uri}>"
