@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from onetake.scrub import Scrubber
+from onetake.settings import load_settings
 from onetake.upkeep.checking import check
 
 
@@ -12,9 +16,11 @@ def imported(folder, answer):
     """Return a function that records a call, and says that it was imported."""
 
     def make(asked, position=0, *, place="cassettes/a", **provenance):
-        request = folder.direct.chat(asked, trace=1)
+        chat = folder.direct.chat(asked, trace=1)
+        request = replace(chat, headers=(*chat.headers, ("x-a", "1")))
+        scrubber = Scrubber(key_headers=load_settings(folder.root).key.headers)
         before = set((folder.root / place).glob("*.json"))
-        (path,) = set(folder.record((request, answer), contract=None, folder=place)) - before
+        (path,) = set(folder.record((request, answer), contract=None, folder=place, scrubber=scrubber)) - before
         folder.rewrite(path, imported_from={"path": "a.yaml", "position": position}, **provenance)
         return path
 
@@ -38,11 +44,12 @@ def test_two_entries_of_one_position_are_told_and_others_are_not(folder, importe
     assert twice(check(folder.root, shared_from=1).findings) == [found]
 
 
-@pytest.mark.parametrize("rule", ["$.trace", "$.messages"])
-def test_of_two_the_one_with_a_key_of_other_rules_is_to_be_deleted(folder, imported, rule):
+@pytest.mark.parametrize(("rule", "is_outdated"), [('ignore = ["$.trace"]', True), ('headers = ["x-a"]', False)])
+def test_of_two_the_one_that_was_keyed_by_other_rules_is_to_be_deleted(folder, imported, rule, is_outdated):
     old = imported("x")
-    folder.settings(top=f'[key]\nignore = ["{rule}"]\n')
+    folder.settings(top=f"[key]\n{rule}\n")
     new = imported("x")
+    assert ("outdated-key" in folder.codes()) is is_outdated
     (found,) = twice(folder.findings())
     assert found.path == old
     assert found.mend == f"delete this one: {found.mend.partition(': ')[2]}"

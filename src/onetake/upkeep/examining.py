@@ -188,7 +188,7 @@ class Examination:
     def _see(self, seen: SeenFolder, holding: Holding, project: Project) -> None:
         """Examine a cassette, its files and then what is wrong with them together."""
         usage = self._usage(project)
-        use, whole = usage.cassette(holding.folder), _Whole(holding)
+        use, whole = usage.cassette(holding.folder), _Whole(holding, self._outdated)
         chains = Chains(holding.folder, project.settings.root)
         for one in self._files(holding, project):
             seen.files.append(one.seen)
@@ -260,8 +260,8 @@ class Examination:
 class _Whole:
     """One cassette as a whole: what is wrong with its files together."""
 
-    def __init__(self, holding: Holding) -> None:
-        self._holding = holding
+    def __init__(self, holding: Holding, outdated: OutdatedKeys) -> None:
+        self._holding, self._outdated = holding, outdated
         self._slots: set[Slot] = set()
         self._repeated, self._ordinals, self._imported = Repeated(), Ordinals(), Imported()
         self._from_tests: set[str] = set()
@@ -284,7 +284,8 @@ class _Whole:
         if is_first:
             self._repeated.add(held, entry)
         if (unsound := one.unsound) <= {Code.OUTDATED_KEY}:
-            self._imported.add(held, entry, is_outdated=bool(unsound))
+            is_of_today = not unsound and self._outdated.is_settings_own(entry, one.project)
+            self._imported.add(held, entry, is_of_today=is_of_today)
 
     def check(self, project: Project, schemas: Schemas) -> Iterator[Finding]:
         """Say what is wrong, once all files were taken in."""

@@ -41,7 +41,7 @@ class OutdatedKeys:
             why = f"{key_specs.told(spec)}, which were older than those of today ({today.recipe}, {today.scrub})"
             yield _outdated(held, why)
             return
-        if self._is_settings_own(entry, project):
+        if self.is_settings_own(entry, project):
             return
         keyer = self._ruling(project).of(entry, held.path.parent.absolute()).keyer
         days = self._keyers.of(spec.rules)[1] or days_of(entry)
@@ -50,7 +50,7 @@ class OutdatedKeys:
         why = "its key is of other rules than the settings hold today: no replay finds it"
         yield _outdated(held, why)
 
-    def _is_settings_own(self, entry: Entry, project: Project) -> bool:
+    def is_settings_own(self, entry: Entry, project: Project) -> bool:
         """Tell whether an entry was keyed by the very rules that the settings hold."""
         rules = entry.key_spec.rules
         name = (project.file, json.dumps(rules) if rules else "")
