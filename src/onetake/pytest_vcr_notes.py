@@ -77,8 +77,6 @@ def watch_vcrpy(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
     is_there = "vcr.cassette" in sys.modules or (will_load and importlib.util.find_spec("vcr") is not None)
     if asked(config) or not is_there:
         return
-    from onetake import hooking
-
     decorator = import_module("vcr.cassette").CassetteContextDecorator
     before = decorator.__enter__
 
@@ -93,7 +91,7 @@ def watch_vcrpy(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
     def put_back() -> None:
         decorator.__enter__ = before
 
-    hooking.put(decorator, "__enter__", enter)  # as in `pytest_vcr_calls`
+    decorator.__enter__ = enter  # no hook of ours: it is still another tool that starts, and a session must know it
     config.add_cleanup(put_back)
 
 

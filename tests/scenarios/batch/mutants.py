@@ -27,16 +27,14 @@ def no_fsync():
 
 def early():
     """A reply counts before it is committed: many are written together."""
-    waiting, add, get, ordinals = {}, SqliteStore.add, SqliteStore.get, SqliteStore.ordinals
+    waiting, add_all, get, ordinals = {}, SqliteStore.add_all, SqliteStore.get, SqliteStore.ordinals
 
-    def later(self, key, ordinal, data, label=""):
-        waiting[key, ordinal] = (data, label)
+    def later(self, made):
+        waiting.update({(key, ordinal): (data, label) for key, ordinal, data, label in made})
         if len(waiting) >= 64:
-            for place in list(waiting):
-                add(self, *place, *waiting.pop(place))
-        return True
+            add_all(self, [(*place, *waiting.pop(place)) for place in list(waiting)])
 
-    SqliteStore.add = later
+    SqliteStore.add_all = later
     SqliteStore.get = lambda self, key, ordinal: waiting.get((key, ordinal), [None])[0] or get(self, key, ordinal)
     SqliteStore.ordinals = lambda self, key: {0} if (key, 0) in waiting else ordinals(self, key)
 

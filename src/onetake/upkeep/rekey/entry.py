@@ -33,11 +33,18 @@ def rekeyed(entry: Entry, ruled: Ruled, days: tuple[Any, ...] | None) -> Entry:
     Raises:
         CannotRekeyError: It cannot be scrubbed, or its key not be known.
     """
-    new = entry if secrets.is_clear(entry, ruled.scrubber) else _scrubbed(entry, ruled.scrubber.begin())
+    stays = _keeps_headers(entry, ruled) and secrets.is_clear(entry, ruled.scrubber)
+    new = entry if stays else _scrubbed(entry, ruled.scrubber.begin())
     key, spec = _keyed(new.request, ruled, days or days_of(entry))
     if new is entry and key == entry.key and key_specs.format_age(entry.key_spec) is not Age.OLDER:
         return entry
     return replace(new, key=key, key_spec=spec)
+
+
+def _keeps_headers(entry: Entry, ruled: Ruled) -> bool:
+    """Tell whether today's rules keep all headers that an entry has."""
+    lists = (ruled.scrubber.request_headers, entry.request), (ruled.scrubber.response_headers, entry.response)
+    return all(kept.keeps(name) for kept, side in lists for name, _ in side.headers)
 
 
 def _scrubbed(entry: Entry, scrubbing: Scrubbing) -> Entry:
