@@ -36,7 +36,7 @@ def ask(client):
 """
 
 
-@pytest.mark.parametrize("module", ["httpx", "httpx2"])
+@pytest.mark.parametrize("module", ["httpx", pytest.param("httpx2", marks=pytest.mark.whole)])
 @pytest.mark.parametrize(
     "source",
     [

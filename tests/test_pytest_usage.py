@@ -114,7 +114,7 @@ def test_br_155_what_was_not_played_now_may_be_needed(says):
 @pytest.mark.parametrize(
     "workers",
     [
-        "--dist=load",
+        pytest.param("--dist=load", marks=pytest.mark.whole),
         pytest.param("--dist=each --tx=2*popen", marks=pytest.mark.whole),
         pytest.param("--dist=loadscope", marks=pytest.mark.whole),
         pytest.param("--dist=loadfile", marks=pytest.mark.whole),

@@ -64,12 +64,14 @@ def test_recording_is_measured_for_the_whole_answer_and_the_first_token(bench):
     assert all("disk" in row["added_ms"] for row in results["recording"])
 
 
+@pytest.mark.whole
 def test_upkeep_goes_through_a_project_in_which_nothing_is_wrong(bench, tmp_path):
     printed, results = bench("upkeep", "--entries", "20")
     assert [(row["command"], row["entries"]) for row in results["upkeep"]] == [("check", 20), ("status", 20)]
     assert "| `onetake check` | 20 |" in printed
 
 
+@pytest.mark.whole
 def test_cassettes_of_vcrpy_are_imported_a_tenth_all_and_again(bench, tmp_path):
     printed, results = bench("import-vcr", "--entries", "10")
     rows = results["import-vcr"]
@@ -93,6 +95,7 @@ def test_a_batch_is_measured_beside_a_plain_loop_and_by_its_parts(bench, tmp_pat
     assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
 
 
+@pytest.mark.whole
 def test_a_batch_that_asks_is_measured_beside_bare_loops(bench, tmp_path):
     printed, results = bench("batch-run", "--entries", "70")
     live, commits, resume = results["batch-run"]

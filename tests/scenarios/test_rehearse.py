@@ -59,6 +59,7 @@ def suite(tmp_path):
     return folder
 
 
+@pytest.mark.whole
 def test_a_suite_goes_the_whole_way_and_its_folder_is_as_it_was(suite):
     before = {path.relative_to(suite): path.is_file() and path.read_bytes() for path in suite.rglob("*")}
     command = [sys.executable, str(SCRIPT), str(suite), sys.executable, "-p", "no:xdist", "-p", "no:hypothesispytest"]

@@ -88,7 +88,14 @@ EXPECTED = {
 
 
 @pytest.mark.skipif(not hasattr(os, "fork") or sys.platform == "darwin", reason="one process does it all here")
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "declared",
+        "with a run",
+        *(pytest.param(name, marks=pytest.mark.whole) for name in ("undeclared", "wrong settings")),
+    ],
+)
 def test_two_processes_find_what_one_does(of_every_kind, name):
     for change in CASES[name]:
         change(of_every_kind)

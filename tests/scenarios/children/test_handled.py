@@ -69,6 +69,8 @@ if __name__ == "__main__":
 
 def way(name, start, *, slow=False):
     marks = [pytest.mark.slow] if slow else []
+    if name not in ("spawn", "fork-and-_exit"):
+        marks.append(pytest.mark.whole)
     if name != "spawn":
         marks.append(pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"))
     return pytest.param(start, id=name, marks=marks)

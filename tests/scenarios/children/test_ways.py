@@ -64,7 +64,16 @@ _SLOW = {
     "system": "os.system(' '.join(CHILD))",
     "grandchild": _GRANDCHILD,
 }
-_ALIKE = ("subprocess", "process-fork", "executor-fork", "executor-spawn", "spawnv", "spawnve")
+_ALIKE = (
+    "subprocess",
+    "process-fork",
+    "executor-fork",
+    "executor-spawn",
+    "spawnv",
+    "spawnve",
+    "process-spawn",
+    "system",
+)
 _ON_POSIX = ("fork", "forkserver", "exec", "posix_spawn")
 _WAYS = [
     pytest.param(

@@ -152,10 +152,10 @@ def secretive(folder):
     [
         (repeats, killed),
         (merged, killed),
-        (merged, failed_from_then_on),
+        pytest.param(merged, failed_from_then_on, marks=pytest.mark.whole),
         (chained, killed),
-        (split, killed),
-        (secretive, killed),
+        pytest.param(split, killed, marks=pytest.mark.whole),
+        pytest.param(secretive, killed, marks=pytest.mark.whole),
         (secretive, failed_from_then_on),
     ],
 )
