@@ -151,7 +151,7 @@ def test_status_remembers_it_and_a_probe_moves_no_age(chats, provider):
     assert book.of(b"another file") is None
     at = datetime.fromisoformat(read_entry(first).provenance["recorded_at"])
     assert datetime.now(UTC) - at < timedelta(minutes=5)
-    chats.settings("max_age = { days = 0.000001, then = 'fail' }")
+    chats.settings("max_age = { days = 0.000000001, then = 'fail' }")
     # Probed or not: its age counts from the recording.
     before = set_start(chats.root / "program.py")
     try:
