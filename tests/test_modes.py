@@ -141,3 +141,11 @@ def test_the_test_that_runs_is_known_without_its_phase(monkeypatch):
     assert modes.running_test() == "test_a.py::test_b[one two]"
     monkeypatch.delenv("PYTEST_CURRENT_TEST")
     assert modes.running_test() == ""
+
+
+@pytest.mark.parametrize("word", ["none", "replay"])
+def test_a_seal_is_told_in_its_own_word(outside, word):
+    modes.refuse_sealed()
+    outside.setenv("ONETAKE_MODE", word)
+    with pytest.raises(UsageError, match=rf"^ONETAKE_MODE={word} lets nothing be asked$"):
+        modes.refuse_sealed()

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from onetake.errors import UsageError
 from onetake.model import Mode
 from onetake.settings import parse_mode, parse_setting
 
@@ -163,6 +164,16 @@ def sealed_by_environment() -> bool:
         UsageError: Its word is no mode.
     """
     return _environment() is Mode.NONE
+
+
+def refuse_sealed() -> None:
+    """See that the environment lets somebody be asked.
+
+    Raises:
+        UsageError: It seals every program; told in its own word.
+    """
+    if sealed_by_environment():
+        raise UsageError(f"{VARIABLE}={os.environ[VARIABLE]} lets nothing be asked")
 
 
 def _is_sealed() -> bool:

@@ -36,8 +36,7 @@ def drift(context: click.Context, job: str, size: int, store: str | None, as_jso
 
     from onetake.batch.opening import Opened
 
-    if modes.sealed_by_environment():
-        raise UsageError("ONETAKE_MODE=none lets nothing be asked")
+    modes.refuse_sealed()
     with closing(Opened(load(job, {"store": store}))) as batch:
         found = asyncio.run(_asked(batch, size))
     if not found.cases:

@@ -28,7 +28,6 @@ from onetake.cli.batch_options import (
 from onetake.cli.batch_plan import planned, tell
 from onetake.cli.batch_words import classes, dollars, may_have_been_billed, offer_to_pack
 from onetake.cli.entries import as_path
-from onetake.errors import UsageError
 from onetake.printable import counted
 
 if TYPE_CHECKING:
@@ -139,8 +138,7 @@ def retry(
         # They load the engine, which other commands do not need.
         from onetake.batch.retiring import retire
 
-        if modes.sealed_by_environment():
-            raise UsageError("ONETAKE_MODE=none lets nothing be asked")
+        modes.refuse_sealed()
 
         def retires() -> None:
             retired = retire(batch, {Failure(word) for word in only})

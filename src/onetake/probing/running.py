@@ -127,8 +127,7 @@ def see_that_it_can_ask(terms: Terms) -> None:
     """
     if terms.max_cost is not None and not prices.is_installed():
         raise UsageError("a budget cannot be kept: genai-prices is not installed: pip install 'onetake[prices]'")
-    if modes.sealed_by_environment():
-        raise UsageError(f"{modes.VARIABLE}={os.environ[modes.VARIABLE]} lets nothing be asked")
+    modes.refuse_sealed()
     scope = active.innermost()
     if scope is not None and never_goes_live(scope.engine.policy.mode):
         raise UsageError(f"a session is open that lets nothing be asked: {scope.engine.cassette.place}")
