@@ -105,7 +105,7 @@ def test_damage_is_named_and_never_taken_for_no_need(filling, suffix, how):
     if how == "gone":
         path.unlink()
     else:
-        path.write_bytes({"emptied": b"", "cut": data[:-9], "changed": data[:5] + b"\x00" + data[6:]}[how])
+        path.write_bytes({"emptied": b"", "cut": data[:-9], "changed": data[:5] + bytes([data[5] ^ 1]) + data[6:]}[how])
     if (suffix, how) == (".json", "gone"):
         assert roots_of(store) == []  # the ledger knows of it: see `check_known`
         return
