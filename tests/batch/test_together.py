@@ -38,7 +38,7 @@ def test_what_comes_while_the_thread_is_busy_is_done_together_and_each_gets_its_
     held = Held()
 
     async def run(threads):
-        together = Together(held, threads)
+        together = Together(held, threads, most=9)
         first = await begun(held, together.do(1))
         rest = [asyncio.create_task(together.do(number)) for number in (2, -3, 4)]
         await asyncio.sleep(0)
@@ -57,12 +57,32 @@ def test_what_comes_in_one_turn_of_the_loop_goes_together():
     held.go.set()
 
     async def run(threads):
-        together = Together(held, threads)
+        together = Together(held, threads, most=9)
         return await asyncio.gather(*(together.do(number) for number in range(5)))
 
     with ThreadPoolExecutor(1) as threads:
         assert asyncio.run(run(threads)) == [0, 2, 4, 6, 8]
     assert held.parts == [[0, 1, 2, 3, 4]]
+
+
+def test_no_more_go_together_than_may_and_all_go_when_they_must():
+    held = Held()
+
+    async def run(threads):
+        together = Together(held, threads, most=2)
+        tasks = [
+            await begun(held, together.do(0)),
+            *(asyncio.create_task(together.do(number)) for number in range(1, 6)),
+        ]
+        await asyncio.sleep(0)
+        held.go.set()
+        assert await asyncio.gather(*tasks[:2]) == [0, 2]
+        together.hand_over()
+        return await asyncio.gather(*tasks[2:])
+
+    with ThreadPoolExecutor(1) as threads:
+        assert asyncio.run(run(threads)) == [4, 6, 8, 10]
+    assert held.parts == [[0], [1, 2], [3, 4], [5]]
 
 
 def test_what_fails_as_a_whole_fails_for_each_and_the_next_goes_on():
@@ -72,7 +92,7 @@ def test_what_fails_as_a_whole_fails_for_each_and_the_next_goes_on():
         return numbers
 
     async def run(threads):
-        together = Together(do, threads)
+        together = Together(do, threads, most=9)
         return await asyncio.gather(together.do(0), together.do(1), return_exceptions=True), await together.do(2)
 
     with ThreadPoolExecutor(1) as threads:
@@ -84,7 +104,7 @@ def test_what_was_brought_is_done_also_where_nobody_waits_for_it_any_more():
     held = Held()
 
     async def run(threads):
-        together = Together(held, threads)
+        together = Together(held, threads, most=9)
         tasks = [await begun(held, together.do(1)), asyncio.create_task(together.do(2))]
         await asyncio.sleep(0)
         for task in tasks:
@@ -104,7 +124,7 @@ def test_of_some_that_were_cancelled_the_others_get_their_results():
     held = Held()
 
     async def run(threads):
-        together = Together(held, threads)
+        together = Together(held, threads, most=9)
         first = await begun(held, together.do(1))
         gone, other = asyncio.create_task(together.do(2)), asyncio.create_task(together.do(3))
         await asyncio.sleep(0)

@@ -58,8 +58,11 @@ class CallingResolver(Resolver):
         """Return the same records: what a function asks is not known before it is called."""
         yield from records
 
-    def resolve(self, record: Record) -> Row | Needed:
-        """Return the row of a record, or what must be asked before there can be one.
+    def came(self, record: Record, needed: Needed, data: bytes) -> None:
+        """Leave it to the function, which asks for the reply again."""
+
+    def resolve(self, record: Record, *, is_sure: bool = True) -> Row | Needed:
+        """Return the row of a record, or what must be asked before there can be one; always sure.
 
         Raises:
             UsageError: The function failed before it asked anything, or returned what has no JSON.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Container, Iterator
+from itertools import islice
 from time import perf_counter
 
 from onetake.batch.records import Record
@@ -11,6 +13,8 @@ from onetake.batch.resolving import Needed, Resolver
 from onetake.batch.rows import Partial
 from onetake.errors import OnetakeError
 
+_AT_ONCE = 16
+"""Records whose replies are read together: about as many as come in while it rests."""
 _SLICE_S = 0.005
 """Seconds for which rows are written at a stretch: the calls of the run wait meanwhile."""
 _SHARE = 9
@@ -35,15 +39,15 @@ class Growing:
         self, records: Iterator[Record], resolver: Resolver, partial: Partial, in_vain: Container[str]
     ) -> None:
         self._records = records
-        self._resolver = resolver
+        self._resolver = resolver.apart()
         self._partial = partial
         self._in_vain = in_vain
-        self._next: Record | None = next(records, None)
+        self._next = deque(islice(records, _AT_ONCE))
 
     async def follow(self) -> None:
         """Append until all records have their rows, a little at a time; to be cancelled when the run ends."""
         rest = _REST_S
-        while self._next is not None:
+        while self._next:
             began, rows = perf_counter(), self._partial.rows
             try:
                 self.grow(began + _SLICE_S)
@@ -63,12 +67,21 @@ class Growing:
             OnetakeError: A row cannot be made.
             OSError: It cannot be written.
         """
-        while self._next is not None and perf_counter() < until:
-            found = self._resolver.resolve(self._next)
+        while self._next and perf_counter() < until and self._grow_by_some(until):
+            pass
+        self._partial.flush()
+
+    def _grow_by_some(self, until: float) -> bool:
+        """Append the rows of the next few records; tells whether it came to the end of these."""
+        for record in self._resolver.ahead([*self._next]):
+            found = self._resolver.resolve(record)
             if isinstance(found, Needed):
                 if found.reply.asked.key not in self._in_vain:
-                    break
+                    return False
                 found = self._resolver.gave_up(found)
-            self._partial.add(self._next, found)
-            self._next = next(self._records, None)
-        self._partial.flush()
+            self._partial.add(record, found)
+            self._next.popleft()
+            self._next.extend(islice(self._records, 1))
+            if perf_counter() >= until:
+                return False
+        return True

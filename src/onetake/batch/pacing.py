@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Protocol
 
-from onetake.batch.attempts import Spent
+from onetake.batch.attempts import NOTHING, Spent
 from onetake.batch.costs import Budget, Costs
 from onetake.batch.limits import Limits, Ticket
 from onetake.batch.progress import Tally
@@ -18,6 +19,7 @@ from onetake.model import Request
 from onetake.picking import count, document
 
 _BYTES_A_TOKEN, _FEWEST_BYTES = 4, 2
+_BUDGET = "budget"
 _ANSWER = 1024
 """Tokens of an answer, at most, where neither the request nor an earlier answer says how many."""
 
@@ -104,6 +106,19 @@ class Place:
     most: Decimal
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Waiting:
+    """One of the line.
+
+    Args:
+        request: What it wants to send.
+        told: Its place; None once it is the first of the line, and waits for one itself.
+    """
+
+    request: Request
+    told: asyncio.Future[Place | None]
+
+
 class Pace:
     """Lets the calls of a run through.
 
@@ -133,29 +148,65 @@ class Pace:
         self._tally = tally
         self._stopped, self._stop = stopped, stop
         self._deadline = deadline
-        self._line = asyncio.Lock()
+        self._line: deque[_Waiting] = deque()
         self._ended = asyncio.Event()
 
     async def enter(self, request: Request) -> Place | None:
         """Wait for a place in flight; None where nothing more is to be sent."""
-        async with self._line:
-            tokens, most = self._purse.tokens(request), self._purse.most(request)
-            while not self._is_over():
-                self._ended.clear()
-                wait, limit = self._limits.wait(tokens, self._clock.now())
-                if self._limits.is_full:
-                    await self._until_one_ends("calls")
-                elif wait:
-                    self._tally.limit = limit
-                    await self.rest(wait)
-                elif self._purse.reserve(most):
-                    self._tally.limit = ""
-                    return Place(self._limits.begin(tokens, self._clock.now()), most)
-                elif self._limits.in_flight:
-                    await self._until_one_ends("budget")
-                else:
-                    self._stop("budget")
+        waiting = _Waiting(request, asyncio.get_running_loop().create_future())
+        self._line.append(waiting)
+        try:
+            if self._line[0] is waiting:
+                waiting.told.set_result(None)
+            place = await waiting.told
+            return place or await self._first(request)
+        except asyncio.CancelledError:
+            if waiting.told.done() and not waiting.told.cancelled() and (place := waiting.told.result()):
+                self.leave(place, NOTHING)
+            raise
+        finally:
+            if waiting in self._line:
+                self._line.remove(waiting)
+            self._go_on()
+
+    async def _first(self, request: Request) -> Place | None:
+        """Wait for a place as the first of the line."""
+        while not self._is_over():
+            self._ended.clear()
+            place, limit, wait = self._find(request)
+            self._tally.limit = limit
+            if place is not None:
+                return place
+            if wait:
+                await self.rest(wait)
+            elif limit == _BUDGET and not self._limits.in_flight:
+                self._stop(_BUDGET)
+            else:
+                await self._ended.wait()
         return None
+
+    def _go_on(self) -> None:
+        """Let in all of the line for whom there is room, at once, and have the next one wait as its first.
+
+        One after the other, each in a turn of the loop of its own, they would leave places empty for long.
+        """
+        while self._line and not self._line[0].told.done():
+            place = None if self._is_over() else self._find(self._line[0].request)[0]
+            self._line[0].told.set_result(place)
+            if place is not None:
+                self._line.popleft()
+
+    def _find(self, request: Request) -> tuple[Place | None, str, float]:
+        """Take a place in flight where there is one; else what limits, and how long that does, if that is known."""
+        tokens, most, now = self._purse.tokens(request), self._purse.most(request), self._clock.now()
+        wait, limit = self._limits.wait(tokens, now)
+        if self._limits.is_full:
+            return None, "calls", 0.0
+        if wait:
+            return None, limit, wait
+        if not self._purse.reserve(most):
+            return None, _BUDGET, 0.0
+        return Place(self._limits.begin(tokens, now), most), "", 0.0
 
     def leave(self, place: Place, spent: Spent) -> None:
         """Give a place in flight back.
@@ -182,7 +233,3 @@ class Pace:
         if not self._stopped.is_set() and self._clock.now() >= self._deadline:
             self._stop("deadline")
         return self._stopped.is_set()
-
-    async def _until_one_ends(self, limit: str) -> None:
-        self._tally.limit = limit
-        await self._ended.wait()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from onetake import strictjson
+from onetake import interactions, strictjson
 from onetake.cassette import Cassette, Damaged
 from onetake.decide import Found
 from onetake.errors import FormatError, StoreError
@@ -72,6 +72,17 @@ class Replies:
             return {}
         return found
 
+    def stored(self, keys: Sequence[str]) -> set[str]:
+        """Return those of some keys under which anything is stored.
+
+        Raises:
+            StoreError: The store cannot be read.
+        """
+        if not hasattr(self.store, "stored"):
+            return {key for key in keys if self.store.ordinals(key)}
+        parts = (keys[at : at + KEYS_AT_ONCE] for at in range(0, len(keys), KEYS_AT_ONCE))
+        return {key for part in parts for key in self.store.stored(part)}
+
     def said(self, key: str, data: bytes | None = None, *, parses: bool) -> Any:
         """Return what the good reply to a request says, in a fraction of the time of `find`.
 
@@ -108,6 +119,20 @@ class Replies:
         if asked.keyed is asked.scrubbed:
             return asked.key
         return self.policy.keyer.key(asked.scrubbed, asked.days)
+
+    def missing(self, request: Request, key: str) -> Reply:
+        """Return what `find` does for a request of which nothing is stored, without a look into the store.
+
+        Args:
+            request: Without any credential.
+            key: Its own.
+        """
+        keyer, scrubber = self.policy.keyer, self.policy.scrubber
+        asked = Asked(request, self.policy.contracts, key, keyer.today(), request, scrubber)
+        if not interactions.is_same(asked.scrubbed, request, keyer):
+            return self.find(request)
+        asked.keyed = asked.scrubbed
+        return Reply(asked, None, found=Found.ABSENT)
 
     def find(self, request: Request) -> Reply:
         """Return what there is for a request. Asks nobody.

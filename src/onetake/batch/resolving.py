@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,6 +92,12 @@ class Resolver:
         """Where the replies are."""
         return self._replies.store
 
+    def apart(self) -> Resolver:
+        """Return one that reads ahead for itself."""
+        other = copy(self)
+        other._ahead = {}
+        return other
+
     def ahead(self, records: Iterable[Record]) -> Iterator[Record]:
         """Return the same records, the replies to some of them read together, for whoever resolves each as it comes.
 
@@ -113,8 +120,13 @@ class Resolver:
         found = self._replies.ahead([key for _, key in keyed])
         return {record.line: (record, key, found.get(key)) for record, key in keyed}
 
-    def resolve(self, record: Record) -> Row | Needed:
+    def resolve(self, record: Record, *, is_sure: bool = True) -> Row | Needed:
         """Return the row of a record, or what must be asked before there can be one.
+
+        Args:
+            record: The record.
+            is_sure: False for whoever looks once more before it asks: a reply counts as missing then where none was
+                read ahead, which may be large, or have come meanwhile.
 
         Raises:
             StoreError: The store cannot be read.
@@ -123,15 +135,31 @@ class Resolver:
         if record.data is None:
             return Row(line, None, Failure.BAD_LINE, record.why, record.offset)
         of, key, data = self._ahead.pop(line, _NOT_READ)
-        if of is not record:  # a reply that was read ahead counts once: what comes later is looked for
+        is_ahead = of is record  # a reply that was read ahead counts once: what comes later is looked for
+        if not is_ahead:
             try:
-                key, data = self._keys.of(record.data), None
+                key = self._keys.of(record.data)
             except MissingFieldError as error:
                 return Row(line, None, Failure.MISSING_FIELD, str(error))
+        if data is None and is_ahead and not is_sure:
+            request = self._asking.request(record.data)
+            return Needed(line, request, self._replies.missing(request, key), 0, ())
         said = self._replies.said(key, data, parses=self._parses)
         if said is not None:
             return Row(line, said, keys=(key,))
         return self._followed(line, self._asking.request(record.data))
+
+    def came(self, record: Record, needed: Needed, data: bytes) -> None:
+        """Take note of the entry that was stored just now for what a record needed: it need not be read again.
+
+        Args:
+            record: The record.
+            needed: What was asked for it.
+            data: The entry's bytes; empty where there is none.
+        """
+        # What a function makes is asked for again: it may be another request now, see `Steadiness`.
+        if data and not needed.keys and self._asking.is_template:
+            self._ahead[record.line] = (record, needed.reply.asked.key, data)
 
     def _followed(self, line: int, request: Request) -> Row | Needed:
         """Follow the chain of a request's replies and repairs to its end."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -39,6 +39,8 @@ from onetake.steps import Flow, Live
 
 _THREADS = 3
 """One for intents, one for what came, and one for the rest of that at the end."""
+_KEPT_AT_ONCE = 5
+"""Replies that are stored together at most: many that come together would else leave together, and come so again."""
 _BREATH = 16
 """Records that are looked up before the loop looks after its calls again."""
 _POLL_S = 0.5
@@ -91,8 +93,8 @@ class Filler:
         self._pace = Pace(self._limits, purse, self.clock, self._tally, stopping.is_said, stopping.stop, deadline)
         self._keeper = Keeper(self.replies, self.ledger, self.costs)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="onetake")
-        self._intends = Together(self.ledger.intend, self._threads)
-        self._keeps = Together(self._keeper.keep, self._threads)
+        self._intends = Together(self._intend, self._threads, most=run.most)
+        self._keeps = Together(self._keeper.keep, self._threads, most=_KEPT_AT_ONCE)
         self._asking: dict[str, asyncio.Event] = {}
         self._looked = 0
         self._steadiness = Steadiness(self.resolver, self.replies.policy.keyer)
@@ -159,7 +161,7 @@ class Filler:
             self._looked += 1
             if self._looked % _BREATH == 0:
                 await asyncio.sleep(0)
-            step = self.resolver.resolve(record)
+            step = self.resolver.resolve(record, is_sure=False)
             if isinstance(step, Row):
                 self._tally.settled(step.failure, self.clock.now(), asked=len(asked), keys=len(step.keys))
                 return
@@ -178,29 +180,30 @@ class Filler:
             self._steadiness.check_first(record, step)
             self._asking[key] = asyncio.Event()
             try:
-                if await self._ask_alone(step):
+                if kept := await self._ask_alone(step):
                     asked.append(step)
+                    self.resolver.came(record, step, kept.stored)
             finally:
                 self._asking.pop(key).set()
             if key in self.in_vain:
                 self._tally.settled(Failure.GAVE_UP, self.clock.now(), asked=1, keys=0)
                 return
 
-    async def _ask_alone(self, needed: Needed) -> bool:
-        """Ask, unless another runner does or did so; tells whether the reply is one of this run."""
+    async def _ask_alone(self, needed: Needed) -> Kept | None:
+        """Ask, unless another runner does or did so; returns the reply that is one of this run."""
         key = needed.reply.asked.key
         while not self.claims.take(key):
             self._tally.limit = "other"
             await self._pace.rest(_POLL_S)
             if self._stopping.is_said.is_set():
-                return False
+                return None
         try:
-            # What another runner stored before it let go of the key is nothing to ask for.
-            if needed.reply.found is Found.ABSENT and not self.replies.store.ordinals(key):
-                return await self._ask(needed, Action.RECORD)
+            if needed.reply.found is Found.ABSENT:
+                with suppress(_StoredError):
+                    return await self._ask(needed, Action.RECORD)
             reply = self.replies.find(needed.request)
             if reply.entry is not None:
-                return False
+                return None
             action = decide(self.replies.policy.mode, reply.found, being_made=True)
             if action is Action.REFUSE:
                 raise StoreError(f"line {needed.line}: {reply.why}")
@@ -208,38 +211,42 @@ class Filler:
         finally:
             self.claims.free(key)
 
-    async def _ask(self, needed: Needed, action: Action) -> bool:
-        """Send a request until its reply is stored; False where it is in vain, or nothing more is to be sent."""
+    async def _ask(self, needed: Needed, action: Action) -> Kept | None:
+        """Send a request until its reply is stored; None where it is in vain, or nothing more is to be sent."""
         attempts, waited, is_again = 0, 0.0, False
         while not self._stopping.is_said.is_set():
             kept = await self._attempt(needed, action, is_again=is_again)
             if kept is None or kept.fault is None:
-                return kept is not None
+                return kept
             fault, is_again = kept.fault, True
             attempts += fault.kind is not Kind.RATE
             step = next_step(fault, attempts, waited, self.job.run.max_attempts)
             if step is Step.STORE:
-                return True
+                return kept
             if step is Step.GIVE_UP and not self._stopping.is_said.is_set():
                 self.in_vain.add(needed.reply.asked.key)
-                return False
+                return None
             if step is Step.HOLD:  # the whole run waits, and the pace sees to that
                 waited += max(0.0, self._limits.hold - self.clock.now())
             if step is Step.RETRY:
                 pause = max(fault.wait, backoff(attempts, self.chance()))
                 waited += pause
                 await self._pace.rest(pause)
-        return False
+        return None
 
     async def _attempt(self, needed: Needed, action: Action, *, is_again: bool) -> Kept | None:
-        """Send a request once, and keep what comes; None where nothing more is to be sent."""
+        """Send a request once, and keep what comes; None where nothing more is to be sent.
+
+        Raises:
+            _StoredError: There is a reply: another runner stored it before it let go of the key.
+        """
         asked = needed.reply.asked
         place = await self._pace.enter(asked.request)
         if place is None:
             return None
         kept, attempt = None, 0
         try:
-            attempt = await self._intends.do((asked.key, needed.line))
+            attempt = await self._intends.do((asked.key, needed.line, action))
             self._tally.sent(attempt, self.clock.now(), is_again=is_again)
             live = Live(asked, action, 0, Flow(None), self.sends.client, shared=True)
             came = await self.sends.send(asked.request)
@@ -249,6 +256,17 @@ class Filler:
             self._pace.leave(place, kept.spent if kept else NOTHING)
         self._note(kept, place, len(asked.request.body))
         return kept
+
+    def _intend(self, asked: Sequence[tuple[str, int, Action]]) -> list[int | BaseException]:
+        """Have intents on disk, but of requests to be recorded that have a reply; returns what `_attempt` gets of each.
+
+        Args:
+            asked: Key, line, and what the reply is for.
+        """
+        stored = self.replies.stored([key for key, _, action in asked if action is Action.RECORD])
+        new = [(key, line) for key, line, action in asked if action is not Action.RECORD or key not in stored]
+        numbers = dict(zip(new, self.ledger.intend(new) if new else (), strict=True))
+        return [numbers.get((key, line)) or _StoredError() for key, line, _ in asked]
 
     def _note(self, kept: Kept, place: Place, size: int) -> None:
         """Have the limits learn from what came, and stop where it says so."""
@@ -271,6 +289,10 @@ class Filler:
         while True:
             await asyncio.sleep(shows.every)
             shows.show(facts(self._tally, self.clock.now()))
+
+
+class _StoredError(Exception):
+    """What was to be asked has a reply."""
 
 
 def _cancel(tasks: Iterable[asyncio.Task[None]]) -> None:

@@ -67,10 +67,10 @@ class _Whole(Resolver):
         """Return the same records, as the other one does."""
         return self._inner.ahead(records)
 
-    def resolve(self, record: Record) -> Row | Needed:
+    def resolve(self, record: Record, *, is_sure: bool = True) -> Row | Needed:
         """Return what the other one returns, and remember which record that was."""
         self.last = record
-        return self._inner.resolve(record)
+        return self._inner.resolve(record, is_sure=is_sure)
 
     def gave_up(self, needed: Needed) -> Row:
         """Say that a reply is missing; one that is damaged is told as the other one tells it."""

@@ -12,7 +12,8 @@ from onetake.batch.costs import Costs
 from onetake.batch.ledger import Ledger
 from onetake.batch.replies import KEEP, Replies
 from onetake.batch.retrying import Fault, Kind, of_error, of_status
-from onetake.batch.sending import NOT_SENT, is_cut
+from onetake.batch.sending import is_cut
+from onetake.batch.wires import NOT_SENT
 from onetake.decide import Action
 from onetake.dialects import Reading
 from onetake.errors import NotStored, StoreError
@@ -35,11 +36,13 @@ class Kept:
         fault: Why there is no answer; None where there is one, good or bad.
         spent: What it took.
         response: What came; None where nothing did.
+        stored: The entry that was made of it, as it lies in the store; empty where none is.
     """
 
     fault: Fault | None
     spent: Spent
     response: Response | None = None
+    stored: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +160,7 @@ class Keeper:
                 self._ledger.done(attempt, State.UNSTORED)
                 said = "the request holds a secret that cannot be taken out"
                 return Kept(Fault(Kind.SECRET, "secret", said), spent, came)
-        return _Letter(attempt, ready, over, Kept(fault, spent, came))
+        return _Letter(attempt, ready, over, Kept(fault, spent, came, ready.row[2]))
 
     def _prepared(self, live: Live, entry: Entry) -> Prepared:
         return prepared(entry, interactions.schema_of(entry, live.asked.contracts))

@@ -18,11 +18,15 @@ class Together(Generic[T, R]):
         do: Given what was brought, says what became of each: its result, or the error that its task alone gets; raises
             what all of them get. Called in a thread.
         threads: Where.
+        most: How many at once: each waits for the whole of what its own is done with.
     """
 
-    def __init__(self, do: Callable[[Sequence[T]], Sequence[R | BaseException]], threads: ThreadPoolExecutor) -> None:
+    def __init__(
+        self, do: Callable[[Sequence[T]], Sequence[R | BaseException]], threads: ThreadPoolExecutor, *, most: int
+    ) -> None:
         self._do = do
         self._threads = threads
+        self._most = most
         self._waiting: list[tuple[T, asyncio.Future[R]]] = []
         self._is_busy = False
 
@@ -37,8 +41,12 @@ class Together(Generic[T, R]):
 
     def hand_over(self) -> None:
         """Have all that waits done now, whether or not anybody waits for it any more."""
+        while self._waiting:
+            self._hand_over()
+
+    def _hand_over(self) -> None:
         if self._waiting:
-            some, self._waiting = self._waiting, []
+            some, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
             loop = asyncio.get_running_loop()
             self._is_busy = True
             task = self._threads.submit(self._do, [work for work, _ in some])
@@ -46,7 +54,7 @@ class Together(Generic[T, R]):
 
     def _begin(self) -> None:
         if not self._is_busy:
-            self.hand_over()
+            self._hand_over()
 
     def _end(self, some: list[tuple[T, asyncio.Future[R]]], task: Future[Sequence[R | BaseException]]) -> None:
         self._is_busy = False

@@ -11,7 +11,7 @@ from typing import Any
 from onetake import picking
 from onetake.arraystream import starts_array
 from onetake.errors import FormatError
-from onetake.format.forms import fold_json, read_json_told, read_lines
+from onetake.format.forms import fold_json_told, read_json_told, read_lines
 from onetake.format.sidecar import Side, bare, ext_of, put_aside, take_back
 
 LONG_BINARY = 2048
@@ -30,9 +30,9 @@ def fold_body(data: bytes, content_type: str, sides: dict[str, bytes]) -> dict[s
     """
     ext = stream_ext(data, content_type) or (ext_of(data, content_type) if len(data) > LONG_BODY else "")
     if not ext:
-        for form, own in _readable(data, content_type):
+        for form, own, is_proved in _readable(data, content_type):
             # Checked as it will be read: from its JSON.
-            if unfold_body(json.loads(json.dumps(form)), own.get) == data:
+            if is_proved or unfold_body(json.loads(json.dumps(form)), own.get) == data:
                 sides.update(own)
                 return form
         if len(data) <= LONG_BINARY:
@@ -80,14 +80,14 @@ def _sniffed(data: bytes) -> str | None:
     return "json" if starts_array(data) else None
 
 
-def _readable(data: bytes, content_type: str) -> Iterator[tuple[dict[str, Any], dict[str, bytes]]]:
-    """Offer the forms that a person can read, the best first, each with its own sidecars."""
+def _readable(data: bytes, content_type: str) -> Iterator[tuple[dict[str, Any], dict[str, bytes], bool]]:
+    """Offer the forms that a person can read, the best first, with its own sidecars, and whether it needs no check."""
     own: dict[str, bytes] = {}
-    if data[:1] in (b"{", b"[") and (form := fold_json(data, own)):
-        yield form, own
+    if data[:1] in (b"{", b"[") and (found := fold_json_told(data, own)):
+        yield found[0], own, found[1]
     if _is_text(data, content_type):
         text = data.decode()
-        yield ({"$lines": text.split("\n")} if "\n" in text else {"$text": text}), {}
+        yield ({"$lines": text.split("\n")} if "\n" in text else {"$text": text}), {}, False
 
 
 def _is_text(data: bytes, content_type: str) -> bool:

@@ -53,6 +53,15 @@ def fold(tree: Any, spelling: Style, sides: dict[str, bytes], room: int = DEEPES
 
 def fold_json(data: bytes, sides: dict[str, bytes], room: int = DEEPEST) -> dict[str, Any] | None:
     """Return the `$json` form of a JSON object or array, None where no style gives back exactly these bytes."""
+    found = fold_json_told(data, sides, room)
+    return found[0] if found else None
+
+
+def fold_json_told(data: bytes, sides: dict[str, bytes], room: int = DEEPEST) -> tuple[dict[str, Any], bool] | None:
+    """Return what `fold_json` does, and whether its tree is the parsed JSON itself.
+
+    Then the style, which was tried on that tree, has proved already that the form gives back the bytes.
+    """
     found = find_style(data)
     if found is None:
         return None
@@ -62,7 +71,7 @@ def fold_json(data: bytes, sides: dict[str, bytes], room: int = DEEPEST) -> dict
     except TooDeepError:
         return None
     sides.update(own)
-    return {"style": found[0].name, "$json": tree}
+    return {"style": found[0].name, "$json": tree}, tree == found[1]
 
 
 def fold_text(text: str, sides: dict[str, bytes]) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum, IntEnum
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -28,8 +28,11 @@ from onetake.scrub.shapes import (
 
 TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|-?[0-9][0-9.eE+-]*', re.DOTALL)
 _FIELD = re.compile(r'"([\w-]{3,40})"\s*:\s*')
+_COLON = re.compile(r"\s*:\s*")
 MARKS = frozenset(("index", "output_index", "content_index", "summary_index", "item_id", "type"))
 """Fields that tell apart the parts of an answer whose deltas take turns in one stream."""
+_LONGEST_NAME = 100
+"""Characters of a word that is kept in mind; a longer one is no field whose name makes a secret."""
 _SHORTEST_FIELD = 8
 """Characters; a shorter name of a field cannot be a secret."""
 
@@ -90,6 +93,7 @@ class _Members(list[tuple[str, Any]]):
     __slots__ = ()
 
 
+_PLAIN = json.JSONDecoder(strict=False)
 _DECODER = json.JSONDecoder(object_pairs_hook=_Members, parse_int=Number, parse_float=Number, strict=False)
 
 
@@ -104,7 +108,12 @@ def holds_a_named_secret(text: str) -> bool:
     Unlike `names_a_secret` it also looks at what headers are called, as every entry has some: that may be a value.
     """
     names = set(_FIELD.findall(text))
-    return any(map(_says_secret, names)) or (any(map(_says_headers, names)) and _holds_credentials(text))
+    if any(map(_says_secret, names)):
+        return True
+    try:
+        return any(map(_says_credential, _values_of(text, filter(_says_headers, names))))
+    except (ValueError, RecursionError):
+        return True
 
 
 @lru_cache(4096)
@@ -117,16 +126,31 @@ def _says_headers(name: str) -> bool:
     return plain(name) in HEADER_FIELDS
 
 
-def _holds_credentials(text: str) -> bool:
-    walk, done = _Walk((), arguments_are_envelope=False, fields=False), 0
-    try:
-        for field in _FIELD.finditer(text):
-            if field.start() >= done and _says_headers(field[1]):
-                value, done = _DECODER.raw_decode(text, field.end())
-                walk.value(value, (), Zone.HEADERS, Role.SEARCHED)
-    except (ValueError, RecursionError):
-        return True
-    return any(place.role is Role.SECRET for place in walk.found)
+def _values_of(text: str, names: Iterable[str]) -> Iterator[Any]:
+    """Yield what the fields of these names hold; of those that lie within each other the outermost."""
+    for name in names:
+        field = f'"{name}"'
+        at = text.find(field)
+        while at >= 0:
+            end = at + len(field)
+            if colon := _COLON.match(text, end):
+                value, end = _PLAIN.raw_decode(text, colon.end())
+                yield value
+            at = text.find(field, end)
+
+
+def _says_credential(value: Any) -> bool:
+    """Tell whether a field's name or a string in JSON data is what a credential may be called."""
+    if isinstance(value, str):
+        return _is_called_so(value) if len(value) <= _LONGEST_NAME else is_credential_header(value)
+    if isinstance(value, dict):
+        return any(map(_says_credential, value)) or any(map(_says_credential, value.values()))
+    return isinstance(value, list) and any(map(_says_credential, value))
+
+
+@lru_cache(4096)
+def _is_called_so(word: str) -> bool:
+    return is_credential_header(word) or is_secret_name(word)
 
 
 def places(

@@ -75,6 +75,8 @@ def _text_findings(chunk: Chunk, line: int) -> Iterator[Finding]:
 
 
 def _binary_findings(data: bytes) -> Iterator[Finding]:
+    if not data:  # nearly always: an entry's file is text
+        return
     finder = _NOTHING_KNOWN.finder
     payloads = [document(text, range(len(text) + 1), _NOTHING_KNOWN) for text in _payloads(data)]
     hits = [edit.hit for edit in edits(payloads, finder) if edit.hit] + finder.find(text_within(data))
