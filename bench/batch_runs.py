@@ -36,13 +36,13 @@ def measure(folder: Path, *, count: int, entries: int | None = None) -> list[dic
     """Measure all three; *entries* stands for the records of each."""
     count = min(count, _ROUNDS)
     return [
-        _live(folder, entries or _CALLS, count),
+        *_live(folder, entries or _CALLS, count),
         _commits(folder, entries or _COMMITS, count),
         _resume(folder, entries or RESUMED),
     ]
 
 
-def _live(folder: Path, calls: int, count: int) -> dict[str, Any]:
+def _live(folder: Path, calls: int, count: int) -> list[dict[str, Any]]:
     source, numbers = folder / "live.jsonl", counter()
     source.write_text("".join(json.dumps({"message": f"record {number}"}) + "\n" for number in range(calls)))
 
@@ -55,25 +55,41 @@ def _live(folder: Path, calls: int, count: int) -> dict[str, Any]:
 
     with _provider() as url:
         ways = {
-            "bare": lambda: [timed(lambda: asyncio.run(_bare(url, calls)))],
+            "one client": lambda: [timed(lambda: asyncio.run(_with_one(url, calls)))],
+            "a client each": lambda: [timed(lambda: asyncio.run(_with_many(url, calls)))],
             "onetake": lambda: [timed(lambda: ours(url))],
         }
         found = rounds(ways, count)
-    return _row(f"live run, 200 ms, {IN_FLIGHT} in flight", calls, found)
+    what = f"live run, 200 ms, {IN_FLIGHT} in flight, beside httpx with"
+    return [
+        _row(f"{what} {way}", calls, {"bare": found[way], "onetake": found["onetake"]})
+        for way in ("one client", "a client each")
+    ]
 
 
-async def _bare(url: str, calls: int) -> None:
-    """Ask as a plain loop would; a client for each in flight is the fastest way that httpx has."""
+async def _with_one(url: str, calls: int) -> None:
+    """Ask as a plain loop does, with one client for all that is in flight."""
+    bodies = iter(range(calls))
+    async with httpx.AsyncClient(timeout=60) as client:
+        await asyncio.gather(*(_ask(client, url, bodies) for _ in range(IN_FLIGHT)))
+
+
+async def _with_many(url: str, calls: int) -> None:
+    """Ask with a client for each call in flight, the fastest way that httpx has: none looks at others' connections."""
     bodies, verify = iter(range(calls)), httpx.create_ssl_context()
 
     async def work() -> None:
         async with httpx.AsyncClient(timeout=60, verify=verify) as client:
-            for number in bodies:
-                asked = [{"role": "user", "content": f"Label record {number}"}]
-                response = await client.post(f"{url}/v1/chat/completions", json={"model": "m", "messages": asked})
-                response.json()
+            await _ask(client, url, bodies)
 
     await asyncio.gather(*(work() for _ in range(IN_FLIGHT)))
+
+
+async def _ask(client: httpx.AsyncClient, url: str, bodies: Iterator[int]) -> None:
+    for number in bodies:
+        asked = [{"role": "user", "content": f"Label record {number}"}]
+        response = await client.post(f"{url}/v1/chat/completions", json={"model": "m", "messages": asked})
+        response.json()
 
 
 @contextmanager

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from decimal import Decimal
 
+import pytest
+
 from onetake.batch.attempts import NOTHING, Spent
 from onetake.batch.costs import Costs
 from onetake.batch.job import Ask
@@ -69,6 +71,61 @@ def test_callers_are_let_through_in_their_order_as_places_become_free():
         world.pace.leave(tasks[0].result(), NOTHING)
         await world.settle()
         assert order == ["a", "b", "c", "d"]
+
+    asyncio.run(run())
+
+
+def test_all_for_whom_there_is_room_are_let_in_at_once():
+    async def run():
+        world = World(calls=3)
+        held = [await world.pace.enter(REQUEST) for _ in range(3)]
+        waiting = [asyncio.create_task(world.pace.enter(REQUEST)) for _ in range(4)]
+        await world.settle()
+        for place in held:
+            world.pace.leave(place, NOTHING)
+        for _ in range(3):  # the first is woken, then lets in the next two
+            await asyncio.sleep(0)
+        assert [task.done() for task in waiting] == [True, True, True, False]
+        assert world.limits.in_flight == 3
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("gone", [0, 1, 2])
+def test_who_leaves_the_line_holds_nobody_up_and_takes_no_place(gone):
+    async def run():
+        world = World(calls=1)
+        held = await world.pace.enter(REQUEST)
+        waiting = [asyncio.create_task(world.pace.enter(REQUEST)) for _ in range(3)]
+        await world.settle()
+        world.pace.leave(held, NOTHING)
+        waiting[gone].cancel()  # the first may just be getting its place
+        await world.settle()
+        for task in waiting:
+            if task is not waiting[gone]:
+                world.pace.leave(await asyncio.wait_for(task, 5), NOTHING)
+        with pytest.raises(asyncio.CancelledError):
+            await waiting[gone]
+        assert world.limits.in_flight == 0
+
+    asyncio.run(run())
+
+
+def test_who_is_stopped_with_a_place_in_hand_gives_it_back():
+    async def run():
+        world = World(calls=2)
+        held = [await world.pace.enter(REQUEST) for _ in range(2)]
+        first, second = (asyncio.create_task(world.pace.enter(REQUEST)) for _ in range(2))
+        await world.settle()
+        for place in held:
+            world.pace.leave(place, NOTHING)
+        while not first.done():
+            await asyncio.sleep(0)
+        second.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await second
+        world.pace.leave(first.result(), NOTHING)
+        assert world.limits.in_flight == 0
 
     asyncio.run(run())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import sqlite3
 import threading
 import time
@@ -515,3 +516,14 @@ def test_the_view_is_closed_and_connections_too_where_a_run_breaks(filling, prov
     with pytest.raises(IndexError):
         filling.fill(shows=shows, sends=sends)
     assert shows.closed and sends.closed
+
+
+@pytest.mark.parametrize("size", [10, 90_000])
+def test_a_reply_that_is_stored_is_asked_by_no_later_run_however_large_it_is(filling, provider, size):
+    provider.script([openai_chat(os.urandom(size).hex())])
+    filling.write({"m": "a"})
+    for _ in range(2):
+        outcome, _ = filling.fill()
+        assert (outcome.why, provider.count) == ("", 1)
+    (text,) = filling.rows()
+    assert len(text) == 2 * size

@@ -6,9 +6,13 @@ import json
 
 import click
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from onetake import errors
-from onetake.cli import commands
+from onetake.cli import commands, output
+
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 
 ON_STDERR = {"run"}
 """Commands whose standard output is another program's."""
@@ -74,8 +78,6 @@ def test_the_commands_above_are_all(samples):
 @pytest.fixture
 def failing():
     """Add a command with `--json` that raises what it is given, for one test."""
-    from onetake.cli import output
-
     raised = []
 
     @commands.command("failing", context_settings={"allow_interspersed_args": False})
@@ -146,3 +148,8 @@ def test_where_standard_output_is_anothers_the_document_is_the_last_line_of_the_
     line, document = done.stderr.decode().splitlines()
     assert line.startswith("onetake: mode: unknown word 'nones'")
     assert json.loads(document)["error"]["exit"] == 2
+
+
+@given(st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20))
+def test_a_document_is_laid_out_as_the_standard_library_does(value):
+    assert output._laid_out(value, "\n") == json.dumps(value, indent=2)

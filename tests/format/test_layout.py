@@ -38,6 +38,22 @@ def test_an_empty_container_at_the_end_of_a_line_does_not_count(length, lines):
     assert text[: text.index('  "b"')].count("\n") - 1 == lines
 
 
+@pytest.mark.parametrize(
+    ("tree", "lines"),
+    [
+        ({"k" * 120: []}, ['  "' + "k" * 120 + '": []']),
+        ({"k" * 120: [[], {}]}, ['  "' + "k" * 120 + '": [[], {}]']),
+        ({"k" * 120: [[], 1]}, ['  "' + "k" * 120 + '": [', "    [],", "    1", "  ]"]),
+        ({"a": ["x" * 88, [{}, []]]}, ['  "a": ["' + "x" * 88 + '", [{}, []]]']),
+        ({"a": ["x" * 89, [{}, []]]}, ['  "a": [', '    "' + "x" * 89 + '",', "    [{}, []]", "  ]"]),
+        ({"a": ["\u200b" * 14]}, ['  "a": ["' + "\\u200b" * 14 + '"]']),
+        ({"a": ["\u200b" * 15]}, ['  "a": [', '    "' + "\\u200b" * 15 + '"', "  ]"]),
+    ],
+)
+def test_what_counts_is_how_far_the_last_leaf_reaches_as_it_is_printed(tree, lines):
+    assert print_tree({**tree, "z": "z" * 100}).split("\n")[1:-3] == [*lines[:-1], lines[-1] + ","]
+
+
 def test_only_numbers_are_one_line_however_long():
     numbers = [0.123456789] * 60
     assert print_tree({"n": numbers}).split("\n")[1] == '  "n": [' + ", ".join(["0.123456789"] * 60) + "]"

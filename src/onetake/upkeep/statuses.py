@@ -129,11 +129,16 @@ def _breaks(one: Finding) -> bool:
 
 
 def _advised(seen: Seen, orphan: Orphan | None) -> Advised:
+    if not seen.findings:  # most of ten thousand
+        return Advised(seen.path, seen.key, seen.ordinal, _NOTHING_FOUND, "", "", seen.size, (), None)
     advice = advise(facts_of(seen.findings))
     why = next((one for one in seen.findings if _leads_to(one, advice)), None)
     reason, mend = (why.message, why.mend) if why else ("", "")
     successor = orphan.successor if orphan and advice is Advice.ORPHAN else None
     return Advised(seen.path, seen.key, seen.ordinal, advice, reason, mend, seen.size, seen.findings, successor)
+
+
+_NOTHING_FOUND = advise(facts_of(()))
 
 
 def _leads_to(one: Finding, advice: Advice) -> bool:
