@@ -76,8 +76,8 @@ class Filling:
         source = open_source(str(self.folder / "in.jsonl"))
         return Opened(job or self.job(), source, build=self.build, contract=self.contract)
 
-    def fill(self, *, sends=None, shows=None, environ=os.environ, **run):
-        """Run once; returns the outcome and what the ledger says of this run."""
+    def fill(self, *, sends=None, shows=None, environ=os.environ, ahead=False, **run):
+        """Run once, replies read ahead as `run` has it, or not; returns the outcome and the ledger's totals of it."""
         job = self.job(**run)
         batch = self.opened(job)
         ledger = batch.ledger()
@@ -87,7 +87,7 @@ class Filling:
             outcome = asyncio.run(
                 Filler(
                     job=job,
-                    records=batch.records(),
+                    records=batch.resolver.ahead(batch.records()) if ahead else batch.records(),
                     replies=batch.replies,
                     resolver=batch.resolver,
                     ledger=ledger,

@@ -518,12 +518,27 @@ def test_the_view_is_closed_and_connections_too_where_a_run_breaks(filling, prov
     assert shows.closed and sends.closed
 
 
-@pytest.mark.parametrize("size", [10, 90_000])
-def test_a_reply_that_is_stored_is_asked_by_no_later_run_however_large_it_is(filling, provider, size):
-    provider.script([openai_chat(os.urandom(size).hex())])
+@pytest.mark.parametrize("words", [1, 20_000])
+def test_a_reply_that_is_stored_is_asked_by_no_later_run_however_large_it_is(filling, provider, words):
+    said = " ".join(os.urandom(4).hex() for _ in range(words))
+    provider.script([openai_chat(said)])
     filling.write({"m": "a"})
-    for _ in range(2):
-        outcome, _ = filling.fill()
+    filling.run = {"rpm": 1, "max_cost": 1.0, "prices": {"input": 1.0, "output": 1.0}}
+    for run in range(4):
+        outcome, _ = filling.fill(ahead=True)
         assert (outcome.why, provider.count) == ("", 1)
-    (text,) = filling.rows()
-    assert len(text) == 2 * size
+        assert run == 0 or filling.clock.rests == [], "what is stored takes nothing of any limit"
+    assert filling.rows() == [said]
+
+
+def test_only_a_later_ordinal_that_is_stored_is_no_reply(filling, provider):
+    filling.write({"m": "a"})
+    filling.fill()
+    batch = filling.opened()
+    ((key, ordinal),) = batch.store.names()
+    data = batch.store.get(key + "0" * 48, ordinal)
+    batch.store.delete(key + "0" * 48, 0)
+    batch.store.add(key + "0" * 48, 1, data)
+    batch.close()
+    assert filling.fill(ahead=True)[0].why == ""
+    assert provider.count == 2

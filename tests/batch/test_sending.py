@@ -9,23 +9,14 @@ from dataclasses import replace
 
 import pytest
 
-from onetake.batch import wires
 from onetake.batch.job import Ask
 from onetake.batch.retrying import Fault, Kind
 from onetake.batch.sending import Sender, credential, is_cut
-from onetake.batch.wires import wire_to
 from onetake.errors import UsageError
 from onetake.model import Cut, Request, header
 from onetake.testing.provider import openai_chat, openai_error, openai_stream, text_reply
 
 KEY = "test-key-0123456789"
-
-
-@pytest.fixture(autouse=True, params=["aiohttp", "httpx", "httpx2"])
-def client(request, monkeypatch):
-    """The client that is installed, of those that a batch sends with."""
-    monkeypatch.setattr(wires, "find_spec", lambda name: name == request.param)
-    return request.param
 
 
 def ask(provider, **more):
@@ -99,57 +90,17 @@ def test_a_proxy_of_the_machine_gets_nothing_that_goes_to_loopback(provider, mon
     assert came.status == 200
 
 
-@pytest.fixture
-def proxied(provider, monkeypatch):
-    """The environment of a machine whose proxy is the provider."""
+def test_a_proxy_of_the_machine_gets_what_goes_elsewhere(provider, monkeypatch):
     for name in ("NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HTTP_PROXY", provider.url)
     monkeypatch.setenv("http_proxy", provider.url)
-
-
-ELSEWHERE = "http://models.example/v1"
-
-
-def test_a_proxy_of_the_machine_gets_what_goes_elsewhere(provider, proxied, monkeypatch, client):
-    monkeypatch.setattr(wires, "find_spec", lambda name: name in (client, "httpx"))
-    job = Ask(ELSEWHERE, "m", "x", api_key_env="K")
-    sent(job, replace(request(provider), url=ELSEWHERE + "/chat/completions"), environ={"K": KEY})
+    elsewhere = "http://models.example/v1"
+    job = Ask(elsewhere, "m", "x", api_key_env="K")
+    sent(job, replace(request(provider), url=elsewhere + "/chat/completions"), environ={"K": KEY})
     assert provider.count == 1
     said = provider.requests[0]
     assert (said.header("host"), said.header("authorization")) == ("models.example", f"Bearer {KEY}")
-
-
-def test_a_proxy_asks_for_a_client_that_knows_which_hosts_it_is_for(proxied, monkeypatch):
-    monkeypatch.setattr(wires, "find_spec", lambda name: name == "aiohttp")
-    with pytest.raises(UsageError, match=r"proxy is named.*onetake\[httpx\]"):
-        wire_to(ELSEWHERE)
-
-
-def test_without_any_client_it_is_said_what_to_install(monkeypatch):
-    monkeypatch.setattr(wires, "find_spec", lambda name: None)
-    with pytest.raises(UsageError, match=r"onetake\[aiohttp\]"):
-        wire_to("http://127.0.0.1:9/v1")
-
-
-def test_a_login_of_the_machine_goes_nowhere(provider, monkeypatch, tmp_path):
-    (tmp_path / "netrc").write_text("default login me password hunter2hunter2\n")
-    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
-    sent(ask(provider), request(provider))
-    assert provider.requests[0].header("authorization") is None
-
-
-def test_a_large_request_goes_whole_and_calls_share_no_connection_at_once(provider):
-    large = request(provider, "x" * (3 << 20))
-    came = sent(ask(provider), large, *[request(provider, str(number)) for number in range(9)], together=True)
-    assert [one.status for one in came] == [200] * 10
-    assert large.body in [one.body for one in provider.requests]
-
-
-@pytest.mark.parametrize("name", ["x", "authorization"])
-def test_a_header_that_cannot_be_sent_is_no_answer(provider, name):
-    (came,) = sent(ask(provider), replace(request(provider), headers=((name, "a\r\nb: c"),)))
-    assert came.kind is Kind.ACCESS and provider.count == 0
 
 
 def test_cookies_of_one_answer_go_with_no_other_request(provider):

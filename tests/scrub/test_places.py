@@ -163,6 +163,9 @@ def test_a_quick_look_for_names():
         ('{"headers": {"\\u0061uthorization": "x"}}', True),
         ('{"headers": [{"name": "Authorization", "value": "x"}]}', True),
         ('{"env": {"GITHUB_TOKEN": "x"}}', True),
+        ('{"headers": [{"name": "authorization", "name": "x", "value": "hunter2secret99"}]}', True),
+        ('{"headers": {"a": {"x-acme-token": "x"}, "a": 1}}', True),
+        ('{"headers": "a \\"headers\\": {", "env": 1, "x": "headers"}', False),
         ('{"headers": [["accept", "x"], ["author', True),  # cut: nobody knows
     ],
 )

@@ -1,4 +1,4 @@
-"""When the next call of a run may be sent: one caller after the other is let through, and the rest wait in line."""
+"""When the next call of a run may be sent: callers are let through in their order, and the rest wait in line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Protocol
 
-from onetake.batch.attempts import NOTHING, Spent
+from onetake.batch.attempts import Spent
 from onetake.batch.costs import Budget, Costs
 from onetake.batch.limits import Limits, Ticket
 from onetake.batch.progress import Tally
@@ -20,6 +20,7 @@ from onetake.picking import count, document
 
 _BYTES_A_TOKEN, _FEWEST_BYTES = 4, 2
 _BUDGET = "budget"
+_UNSENT = Spent(cost=Decimal(0))
 _ANSWER = 1024
 """Tokens of an answer, at most, where neither the request nor an earlier answer says how many."""
 
@@ -162,7 +163,7 @@ class Pace:
             return place or await self._first(request)
         except asyncio.CancelledError:
             if waiting.told.done() and not waiting.told.cancelled() and (place := waiting.told.result()):
-                self.leave(place, NOTHING)
+                self.leave(place, _UNSENT)
             raise
         finally:
             if waiting in self._line:
@@ -191,8 +192,13 @@ class Pace:
         One after the other, each in a turn of the loop of its own, they would leave places empty for long.
         """
         while self._line and not self._line[0].told.done():
-            place = None if self._is_over() else self._find(self._line[0].request)[0]
-            self._line[0].told.set_result(place)
+            first = self._line[0]
+            try:
+                place = None if self._is_over() else self._find(first.request)[0]
+            except Exception as error:  # noqa: BLE001 - its own, not of the caller that goes
+                self._line.popleft().told.set_exception(error)
+                continue
+            first.told.set_result(place)
             if place is not None:
                 self._line.popleft()
 

@@ -72,17 +72,6 @@ class Replies:
             return {}
         return found
 
-    def stored(self, keys: Sequence[str]) -> set[str]:
-        """Return those of some keys under which anything is stored.
-
-        Raises:
-            StoreError: The store cannot be read.
-        """
-        if not hasattr(self.store, "stored"):
-            return {key for key in keys if self.store.ordinals(key)}
-        parts = (keys[at : at + KEYS_AT_ONCE] for at in range(0, len(keys), KEYS_AT_ONCE))
-        return {key for part in parts for key in self.store.stored(part)}
-
     def said(self, key: str, data: bytes | None = None, *, parses: bool) -> Any:
         """Return what the good reply to a request says, in a fraction of the time of `find`.
 

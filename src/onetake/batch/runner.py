@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -93,7 +93,7 @@ class Filler:
         self._pace = Pace(self._limits, purse, self.clock, self._tally, stopping.is_said, stopping.stop, deadline)
         self._keeper = Keeper(self.replies, self.ledger, self.costs)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="onetake")
-        self._intends = Together(self._intend, self._threads, most=run.most)
+        self._intends = Together(self.ledger.intend, self._threads, most=run.most)
         self._keeps = Together(self._keeper.keep, self._threads, most=_KEPT_AT_ONCE)
         self._asking: dict[str, asyncio.Event] = {}
         self._looked = 0
@@ -198,9 +198,9 @@ class Filler:
             if self._stopping.is_said.is_set():
                 return None
         try:
-            if needed.reply.found is Found.ABSENT:
-                with suppress(_StoredError):
-                    return await self._ask(needed, Action.RECORD)
+            # What another runner stored before it let go of the key is nothing to ask for.
+            if needed.reply.found is Found.ABSENT and not self.replies.store.ordinals(key):
+                return await self._ask(needed, Action.RECORD)
             reply = self.replies.find(needed.request)
             if reply.entry is not None:
                 return None
@@ -235,18 +235,14 @@ class Filler:
         return None
 
     async def _attempt(self, needed: Needed, action: Action, *, is_again: bool) -> Kept | None:
-        """Send a request once, and keep what comes; None where nothing more is to be sent.
-
-        Raises:
-            _StoredError: There is a reply: another runner stored it before it let go of the key.
-        """
+        """Send a request once, and keep what comes; None where nothing more is to be sent."""
         asked = needed.reply.asked
         place = await self._pace.enter(asked.request)
         if place is None:
             return None
         kept, attempt = None, 0
         try:
-            attempt = await self._intends.do((asked.key, needed.line, action))
+            attempt = await self._intends.do((asked.key, needed.line))
             self._tally.sent(attempt, self.clock.now(), is_again=is_again)
             live = Live(asked, action, 0, Flow(None), self.sends.client, shared=True)
             came = await self.sends.send(asked.request)
@@ -256,17 +252,6 @@ class Filler:
             self._pace.leave(place, kept.spent if kept else NOTHING)
         self._note(kept, place, len(asked.request.body))
         return kept
-
-    def _intend(self, asked: Sequence[tuple[str, int, Action]]) -> list[int | BaseException]:
-        """Have intents on disk, but of requests to be recorded that have a reply; returns what `_attempt` gets of each.
-
-        Args:
-            asked: Key, line, and what the reply is for.
-        """
-        stored = self.replies.stored([key for key, _, action in asked if action is Action.RECORD])
-        new = [(key, line) for key, line, action in asked if action is not Action.RECORD or key not in stored]
-        numbers = dict(zip(new, self.ledger.intend(new) if new else (), strict=True))
-        return [numbers.get((key, line)) or _StoredError() for key, line, _ in asked]
 
     def _note(self, kept: Kept, place: Place, size: int) -> None:
         """Have the limits learn from what came, and stop where it says so."""
@@ -289,10 +274,6 @@ class Filler:
         while True:
             await asyncio.sleep(shows.every)
             shows.show(facts(self._tally, self.clock.now()))
-
-
-class _StoredError(Exception):
-    """What was to be asked has a reply."""
 
 
 def _cancel(tasks: Iterable[asyncio.Task[None]]) -> None:

@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
-from functools import lru_cache
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from functools import lru_cache, partial
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from onetake.batch.job import Ask
 from onetake.batch.retrying import Fault, Kind
-from onetake.batch.wires import ADDRESS, CUT, wire_to
 from onetake.errors import UsageError
+from onetake.loopback import is_here
 from onetake.model import Cut, Headers, Request, Response
 from onetake.printable import one_line
 from onetake.provenance import version
 from onetake.streams import Ending, Watch
 
+_MODULES = ("httpx", "httpx2")
 _LATE_S, _GRACE_S, _LAST_S = 1.0, 10.0, 0.25
 _MOST_BYTES = 256 * 1024 * 1024
 _REMEMBERED = 64
+NOT_SENT = ("connection", "address")
+"""The labels of faults before any byte of the request had left."""
+_CONNECTION, _ADDRESS = NOT_SENT
 
 
 class Sends(Protocol):
@@ -38,9 +47,9 @@ class Sends(Protocol):
 
 
 class Sender:
-    """Sends the requests of a job with aiohttp, httpx or httpx2, whichever is installed.
+    """Sends the requests of a job with httpx or httpx2, whichever is installed.
 
-    Never follows a redirect: the credential would go along.
+    Never follows a redirect: the credential would go along. A machine's own addresses are asked without its proxy.
 
     Args:
         ask: What the job asks: where, and by which variable's credential.
@@ -48,15 +57,22 @@ class Sender:
         environ: Where the credential is.
 
     Raises:
-        UsageError: No client is installed, or the variable holds no credential.
+        UsageError: Neither client is installed, or the variable holds no credential.
     """
 
     def __init__(self, ask: Ask, *, timeout: float, environ: Mapping[str, str]) -> None:
-        self._wire = wire_to(ask.base_url)
-        self.client = self._wire.client
+        self._httpx = _module()
+        self.client = f"{self._httpx.__name__} {getattr(self._httpx, '__version__', '')}".strip()
         self._under = ask.base_url + "/"
         self._credential = credential(ask, environ)
         self._timeout = timeout
+        self._trust_env = not is_here(urlsplit(ask.base_url).hostname or "")
+        self._verify = self._httpx.create_ssl_context(trust_env=self._trust_env)
+        # The same for nearly every call, and dear to make.
+        self._url, self._headers = lru_cache(_REMEMBERED)(self._httpx.URL), lru_cache(_REMEMBERED)(self._all_headers)
+        # A connection of its own for each call in flight: in a pool that many share, each call looks at all of them.
+        self._open: list[Any] = []
+        self._idle: list[Callable[[Any], Awaitable[Any]]] = []
 
     async def send(self, request: Request) -> Response | Fault:
         """Send a request once.
@@ -71,38 +87,68 @@ class Sender:
         try:
             async with asyncio.timeout(None) as scope:
                 limit = _TimeLimit(scope, self._timeout)
+                way = self._idle.pop() if self._idle else self._way()
                 try:
-                    return await self._exchange(request)
+                    return await self._exchange(way, request)
                 finally:
+                    self._idle.append(way)
                     limit.end()
         except TimeoutError:
             return Fault(Kind.AGAIN, "timeout", f"no whole answer within {self._timeout:g} s")
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._wire.close()
+        for one in self._open:
+            await one.aclose()
 
-    async def _exchange(self, request: Request) -> Response | Fault:
+    def _way(self) -> Callable[[Any], Awaitable[Any]]:
+        """Make another way to send a request, which keeps its one connection open."""
+        limits = self._httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=30)
+        options = {"verify": self._verify, "trust_env": self._trust_env, "limits": limits}
+        if self._trust_env and getproxies():  # a client knows which hosts a proxy is for
+            client = self._httpx.AsyncClient(follow_redirects=False, timeout=None, **options)
+            self._open.append(client)
+            return partial(client.send, stream=True)
+        # What a client does besides, for cookies, redirects and logins, takes as long as a tenth of a stored call.
+        transport = self._httpx.AsyncHTTPTransport(**options)
+        self._open.append(transport)
+        return transport.handle_async_request  # type: ignore[no-any-return]
+
+    def _all_headers(self, own: Headers) -> Any:
+        """Return the headers of a request, those that go with every one included."""
+        found = self._httpx.Headers(
+            {"user-agent": f"onetake/{version()}", "accept": "*/*", "accept-encoding": "gzip, deflate"}
+        )
+        found.update(self._httpx.Headers(own))
+        return found
+
+    async def _exchange(self, way: Callable[[Any], Awaitable[Any]], request: Request) -> Response | Fault:
+        httpx = self._httpx
         credential = self._credential if request.url.startswith(self._under) else ()
         watch = status = None
         try:
-            answer = await self._wire.ask(request, _all_headers((*request.headers, *credential)))
+            url, headers = self._url(request.url), self._headers((*request.headers, *credential))
+            asked = httpx.Request(request.method, url, headers=headers, content=request.body)
+            response = await way(asked)
             try:
-                status = answer.status
-                watch = Watch(request, status, answer.headers)
+                status = response.status_code
+                watch = Watch(request, status, _headers(response))
                 size = 0
-                async for chunk in answer.chunks:
+                async for chunk in response.stream:  # as it lies on the wire
                     watch.feed(chunk)
                     size += len(chunk)
                     if size > _MOST_BYTES:
                         return Fault(Kind.AGAIN, "too large", f"a body of more than {_MOST_BYTES >> 20} MiB")
             finally:
-                await answer.close()
-        except self._wire.errors as error:
-            label = self._wire.label(error)
-            if label == CUT and watch is not None and status is not None and not 200 <= status < 300:
-                return watch.finish(Ending.FAILED)  # its status tells enough
-            return Fault(Kind.ACCESS if label == ADDRESS else Kind.AGAIN, label, self._said(error))
+                await response.stream.aclose()
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
+            return Fault(Kind.AGAIN, _CONNECTION, self._said(error))
+        except (httpx.UnsupportedProtocol, httpx.InvalidURL, httpx.LocalProtocolError) as error:
+            return Fault(Kind.ACCESS, _ADDRESS, self._said(error))
+        except (httpx.TransportError, OSError) as error:
+            if watch is None or status is None or 200 <= status < 300:
+                return Fault(Kind.AGAIN, "cut", self._said(error))
+            return watch.finish(Ending.FAILED)  # its status tells enough
         return watch.finish(Ending.END)
 
     def _said(self, error: Exception) -> str:
@@ -169,9 +215,12 @@ class _TimeLimit:
             self._arm(min(self._grace, _LAST_S))
 
 
-@lru_cache(_REMEMBERED)  # the same for nearly every call
-def _all_headers(own: Headers) -> Headers:
-    """Return the headers of a request, those that go with every one included."""
-    said = {name.lower() for name, _ in own}
-    always = (("user-agent", f"onetake/{version()}"), ("accept", "*/*"), ("accept-encoding", "gzip, deflate"))
-    return (*(pair for pair in always if pair[0] not in said), *own)
+def _module() -> ModuleType:
+    for name in _MODULES:
+        if find_spec(name):
+            return import_module(name)
+    raise UsageError("a batch asks with httpx, which is not installed: pip install 'onetake[httpx]'")
+
+
+def _headers(response: Any) -> Headers:
+    return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers.raw)

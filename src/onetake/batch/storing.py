@@ -12,8 +12,7 @@ from onetake.batch.costs import Costs
 from onetake.batch.ledger import Ledger
 from onetake.batch.replies import KEEP, Replies
 from onetake.batch.retrying import Fault, Kind, of_error, of_status
-from onetake.batch.sending import is_cut
-from onetake.batch.wires import NOT_SENT
+from onetake.batch.sending import NOT_SENT, is_cut
 from onetake.decide import Action
 from onetake.dialects import Reading
 from onetake.errors import NotStored, StoreError
@@ -36,7 +35,7 @@ class Kept:
         fault: Why there is no answer; None where there is one, good or bad.
         spent: What it took.
         response: What came; None where nothing did.
-        stored: The entry that was made of it, as it lies in the store; empty where none is.
+        stored: The entry that was made of it, as it was given to the store; empty where none was.
     """
 
     fault: Fault | None

@@ -18,7 +18,7 @@ class Together(Generic[T, R]):
         do: Given what was brought, says what became of each: its result, or the error that its task alone gets; raises
             what all of them get. Called in a thread.
         threads: Where.
-        most: How many at once: each waits for the whole of what its own is done with.
+        most: How many at once, but by `hand_over`: each waits for the whole of what its own is done with.
     """
 
     def __init__(
@@ -41,12 +41,11 @@ class Together(Generic[T, R]):
 
     def hand_over(self) -> None:
         """Have all that waits done now, whether or not anybody waits for it any more."""
-        while self._waiting:
-            self._hand_over()
+        self._hand_over(len(self._waiting))
 
-    def _hand_over(self) -> None:
+    def _hand_over(self, most: int) -> None:
         if self._waiting:
-            some, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
+            some, self._waiting = self._waiting[:most], self._waiting[most:]
             loop = asyncio.get_running_loop()
             self._is_busy = True
             task = self._threads.submit(self._do, [work for work, _ in some])
@@ -54,7 +53,7 @@ class Together(Generic[T, R]):
 
     def _begin(self) -> None:
         if not self._is_busy:
-            self._hand_over()
+            self._hand_over(self._most)
 
     def _end(self, some: list[tuple[T, asyncio.Future[R]]], task: Future[Sequence[R | BaseException]]) -> None:
         self._is_busy = False

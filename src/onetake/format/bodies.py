@@ -81,7 +81,7 @@ def _sniffed(data: bytes) -> str | None:
 
 
 def _readable(data: bytes, content_type: str) -> Iterator[tuple[dict[str, Any], dict[str, bytes], bool]]:
-    """Offer the forms that a person can read, the best first, with its own sidecars, and whether it needs no check."""
+    """Offer the forms that a person can read, the best first: each with its sidecars, and whether it needs no check."""
     own: dict[str, bytes] = {}
     if data[:1] in (b"{", b"[") and (found := fold_json_told(data, own)):
         yield found[0], own, found[1]

@@ -93,7 +93,8 @@ class _Members(list[tuple[str, Any]]):
     __slots__ = ()
 
 
-_PLAIN = json.JSONDecoder(strict=False)
+_PLAIN = json.JSONDecoder(object_pairs_hook=list, strict=False)
+"""Reads objects as their pairs: a name that is repeated hides nothing."""
 _DECODER = json.JSONDecoder(object_pairs_hook=_Members, parse_int=Number, parse_float=Number, strict=False)
 
 
@@ -140,12 +141,14 @@ def _values_of(text: str, names: Iterable[str]) -> Iterator[Any]:
 
 
 def _says_credential(value: Any) -> bool:
-    """Tell whether a field's name or a string in JSON data is what a credential may be called."""
+    """Tell whether a field's name or a string in JSON data is what a credential may be called.
+
+    Args:
+        value: As `_PLAIN` reads it.
+    """
     if isinstance(value, str):
         return _is_called_so(value) if len(value) <= _LONGEST_NAME else is_credential_header(value)
-    if isinstance(value, dict):
-        return any(map(_says_credential, value)) or any(map(_says_credential, value.values()))
-    return isinstance(value, list) and any(map(_says_credential, value))
+    return isinstance(value, list | tuple) and any(map(_says_credential, value))
 
 
 @lru_cache(4096)

@@ -26,7 +26,6 @@ _FIRST = (
     "SELECT key, codec, digest, body FROM entry"
     f" WHERE key IN ({', '.join('?' * KEYS_AT_ONCE)}) AND ordinal = 0 AND length(body) < 65536"
 )
-_STORED = f"SELECT DISTINCT key FROM entry WHERE key IN ({', '.join('?' * KEYS_AT_ONCE)}) AND {NAMED}"
 _NAMES = f"SELECT id, key, ordinal FROM entry WHERE id > ? AND {NAMED} ORDER BY id LIMIT ?"
 _LABEL = "SELECT label FROM entry WHERE key = ? AND ordinal = ?"
 _BODY = "SELECT codec, digest, body FROM entry WHERE key = ? AND ordinal = ?"
@@ -73,8 +72,10 @@ class SqliteStore:
         Returns:
             By key; one that is not in it may still be there: large, or damaged, as `get` will say.
         """
-        of_number, found, size = _of_number(keys), dict[str, bytes](), 0
-        for name, *row in self._file.read(_FIRST, *_filled(of_number)):
+        of_number: dict[Any, str] = {number(key): key for key in keys}
+        numbers, found, size = [*of_number], dict[str, bytes](), 0
+        numbers += numbers[:1] * (KEYS_AT_ONCE - len(numbers))
+        for name, *row in self._file.read(_FIRST, *numbers):
             if name not in of_number:  # a damaged index leads anywhere
                 continue
             with suppress(ValueError):
@@ -83,16 +84,6 @@ class SqliteStore:
             if size > _BYTES_AT_ONCE:
                 break
         return found
-
-    def stored(self, keys: Sequence[str]) -> set[str]:
-        """Return those of some keys that have an entry, as `ordinals` of each would say.
-
-        Args:
-            keys: As for `get_all`.
-        """
-        self._file.check()
-        of_number = _of_number(keys)
-        return {of_number[name] for (name,) in self._file.read(_STORED, *_filled(of_number)) if name in of_number}
 
     def add(self, key: str, ordinal: int, data: bytes, label: str = "") -> bool:
         """Create an entry, never over another one; see `Store.add`."""
@@ -273,16 +264,6 @@ class _Changes:
 
     def __call__(self, connection: sqlite3.Connection) -> int:
         return sum(one(connection) for one in self._some)
-
-
-def _of_number(keys: Sequence[str]) -> dict[Any, str]:
-    return {number(key): key for key in keys}
-
-
-def _filled(numbers: Iterable[int]) -> list[int]:
-    """Return as many numbers as a statement takes, the first one again and again for those that are missing."""
-    some = [*numbers]
-    return some + some[:1] * (KEYS_AT_ONCE - len(some))
 
 
 def _id(key: str, ordinal: int) -> tuple[int, int]:
