@@ -45,6 +45,37 @@ def test_what_takes_too_long_is_given_up_and_the_timer_is_gone(no_timer):
     assert signal.getsignal(signal.SIGALRM) is before
 
 
+class Endless:
+    def __del__(self):
+        while True:
+            pass
+
+
+@posix
+def test_what_a_finalizer_drops_is_raised_again_and_reported_by_nobody(no_timer, monkeypatch):
+    reported = []
+    monkeypatch.setattr(sys, "unraisablehook", reported.append)
+    with pytest.raises(TookTooLongError), at_most(0.05):
+        Endless()
+        while True:
+            pass
+    assert reported == []
+    assert sys.unraisablehook == reported.append
+
+
+@posix
+def test_what_else_a_finalizer_drops_is_reported(no_timer, monkeypatch):
+    class Broken:
+        def __del__(self):
+            raise ValueError("broken")
+
+    reported = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda dropped: reported.append(str(dropped.exc_value)))
+    with at_most(SHORT):
+        Broken()
+    assert reported == ["broken"]
+
+
 @posix
 def test_many_limits_share_one_handler_which_is_gone_behind_them(no_timer):
     before = signal.getsignal(signal.SIGALRM)

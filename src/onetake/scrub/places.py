@@ -108,13 +108,19 @@ def holds_a_named_secret(text: str) -> bool:
 
     Unlike `names_a_secret` it also looks at what headers are called, as every entry has some: that may be a value.
     """
-    names = set(_FIELD.findall(text))
-    if any(map(_says_secret, names)):
+    names = _read_names(frozenset(_FIELD.findall(text)))
+    if names is None:
         return True
     try:
-        return any(map(_says_credential, _values_of(text, filter(_says_headers, names))))
+        return any(map(_says_credential, _values_of(text, names))) if names else False
     except (ValueError, RecursionError):
         return True
+
+
+@lru_cache(1024)  # the bodies of one API have few sets of fields
+def _read_names(names: frozenset[str]) -> tuple[str, ...] | None:
+    """Return which fields hold headers; None where one of the names makes its value a secret."""
+    return None if any(map(_says_secret, names)) else tuple(filter(_says_headers, names))
 
 
 @lru_cache(4096)

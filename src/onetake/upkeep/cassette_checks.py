@@ -8,9 +8,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from onetake.errors import FormatError, StoreError
-from onetake.model import Entry, Mode
+from onetake.model import Choice, Entry, Mode
 from onetake.printable import spelled
 from onetake.stores.naming import Slot, side_hex
 from onetake.upkeep import mends, secrets
@@ -145,12 +146,18 @@ def _check_side(holding: Holding, name: str, named: Collection[str] | None, sche
 
 def answer_digest(entry: Entry) -> bytes:
     """Return a digest of what an entry answers: the answer, of one that has none the whole response."""
-    answer = entry.answer if entry.answer and entry.answer.choices else (entry.response.status, entry.response.body)
+    whole = (entry.response.status, entry.response.body)
     try:
-        said = repr(answer)
+        said = repr(list(map(_said, entry.answer.choices)) if entry.answer and entry.answer.choices else whole)
     except RecursionError:
-        said = repr((entry.response.status, entry.response.body))
+        said = repr(whole)
     return sha256(said.encode("utf-8", "replace")).digest()
+
+
+def _said(choice: Choice) -> tuple[Any, ...]:
+    """Return what a choice says, as plain data: of a data class `repr` takes four times as long."""
+    calls = [(call.name, call.arguments) for call in choice.tool_calls]
+    return choice.text, calls, choice.finish, choice.refusal, choice.reasoning
 
 
 def _differing(first: Held, other: Held, count: int, *, is_meant: bool) -> Finding:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -38,10 +39,28 @@ def limiting() -> Iterator[None]:
     before = signal.signal(signal.SIGALRM, _give_up)
     _is_limiting = True
     try:
-        yield
+        with _without_report():
+            yield
     finally:
         _is_limiting = False
         signal.signal(signal.SIGALRM, before if before is not None else signal.SIG_DFL)
+
+
+@contextmanager
+def _without_report() -> Iterator[None]:
+    """Let nobody report a `TookTooLongError` that was raised in a finalizer: it is dropped there, and comes again."""
+    before = sys.unraisablehook
+
+    def hook(dropped: sys.UnraisableHookArgs) -> None:
+        if dropped.exc_type is not TookTooLongError:
+            before(dropped)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        if sys.unraisablehook is hook:
+            sys.unraisablehook = before
 
 
 @contextmanager
