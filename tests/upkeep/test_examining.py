@@ -14,14 +14,14 @@ SECRET = "sk-proj-" + "a1B2c3D4e5F6g7H8" * 3
 TOLD = """
 import os, sys
 from pathlib import Path
-from onetake.upkeep import processes
+from onetake.upkeep import parts
 from onetake.upkeep.checking import check
 from onetake.upkeep.statuses import status
 
 forks, fork = [], os.fork
 os.fork = lambda: forks.append(1) or fork()
 os.sched_getaffinity = lambda _: {0, 1}
-root, shared_from = Path(sys.argv[1]), int(sys.argv[2])
+root, shared_from, parts.FILES = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 try:
     print(*check(root, shared_from=shared_from).findings, sep="\\n")
     print(status(root, shared_from=shared_from))
@@ -31,8 +31,8 @@ print(len(forks), file=sys.stderr)
 """
 
 
-def told(root: Path, shared_from: int) -> tuple[bytes, bytes]:
-    words = [sys.executable, "-c", TOLD, str(root), str(shared_from)]
+def told(root: Path, shared_from: int, files: int = 500) -> tuple[bytes, bytes]:
+    words = [sys.executable, "-c", TOLD, str(root), str(shared_from), str(files)]
     done = subprocess.run(words, capture_output=True, check=True, cwd=root)
     return done.stdout, done.stderr.strip()
 
@@ -101,5 +101,7 @@ def test_two_processes_find_what_one_does(of_every_kind, name):
         change(of_every_kind)
     alone, forks = told(of_every_kind.root, 10**9)
     assert forks == b"0"
-    assert told(of_every_kind.root, 1) == (alone, b"2" if name == "wrong settings" else b"4")
+    shared = alone, b"2" if name == "wrong settings" else b"4"
+    assert told(of_every_kind.root, 1) == shared
+    assert [told(of_every_kind.root, 1, files) for files in (1, 3)] == [shared, shared]
     assert [word for word in EXPECTED[name] if word.encode() not in alone] == []

@@ -34,6 +34,11 @@ class Repeated:
         slim = Held(held.path, held.slot, b"", None)
         self._found[entry.key].append((entry.ordinal, slim, answer_digest(entry)))
 
+    def join(self, later: Repeated, taken: Collection[Slot]) -> None:
+        """Take in what others say, whose paths come behind these, but for files whose slots are *taken*."""
+        for key, found in later._found.items():
+            self._found[key] += [one for one in found if one[1].slot is None or one[1].slot not in taken]
+
     def check(self, project: Project, from_tests: Collection[str]) -> Iterator[Finding]:
         """Name the keys under which several answers are stored, where one is meant for all.
 
@@ -65,6 +70,11 @@ class Ordinals:
         key, ordinal = held.slot
         again = mends.record_again(entry, Mode.NEW_EPISODES, held.path) if entry and ordinal else ""
         self._found[key].setdefault(ordinal, (held.path, again))
+
+    def join(self, later: Ordinals) -> None:
+        """Take in what others say, whose paths come behind these."""
+        for key, found in later._found.items():
+            self._found[key] = found | self._found[key]
 
     def check(self) -> Iterator[Finding]:
         """Name the first answer of each key that is missing, at the one that comes after it."""

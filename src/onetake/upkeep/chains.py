@@ -73,6 +73,15 @@ class Chains:
         if has_conversations(entry.dialect) and len(self._kept) < _MOST and not self._is_of_batch(entry):
             self._kept.append(kept(path, entry))
 
+    @property
+    def kept(self) -> list[Kept]:
+        """What was taken in, as another process can tell it."""
+        return self._kept
+
+    def join(self, later: list[Kept]) -> None:
+        """Take in what others saw of the same cassette, whose paths come behind these."""
+        self._kept += later[: _MOST - len(self._kept)]
+
     def _is_of_batch(self, entry: Entry) -> bool:
         """Tell whether a batch asked for it: that knows itself what it has to ask again."""
         return self._has_batches and not entry.provenance.get("test")

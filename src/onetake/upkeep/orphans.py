@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from onetake import explain
 from onetake.aside import place_of
@@ -151,6 +152,22 @@ class Usage:
         return {one.key: one for folder in empty for one in self._missed[folder] if one.test}
 
 
+class SeenUse(NamedTuple):
+    """The entries of a part of a cassette, as far as their use matters.
+
+    Args:
+        elsewhere: Those that a test asked for in vain in another folder.
+        adopted: Those that were adopted, by what the entry is found by that their answer is of.
+        left: Those that no test asks for, and why each stays; empty where nothing keeps it.
+        stored: The others.
+    """
+
+    elsewhere: list[tuple[Path, Slot, Missed]]
+    adopted: dict[Slot, Asked]
+    left: list[tuple[Asked, str]]
+    stored: list[Asked]
+
+
 class CassetteUse:
     """What runs used of one cassette, and which of its entries are orphans by that.
 
@@ -185,6 +202,18 @@ class CassetteUse:
             self._left.append((self._usage.asked(path, entry), self._usage.spares(path, entry)))
         elif (self._unused or self._missed) and len(self._stored) < _MOST:
             self._stored.append(self._usage.asked(path, entry))
+
+    @property
+    def seen(self) -> SeenUse:
+        """What was taken in, as another process can tell it."""
+        return SeenUse(self._elsewhere, self._adopted, self._left, self._stored)
+
+    def join(self, later: SeenUse) -> None:
+        """Take in what others saw of the same cassette, whose paths come behind these."""
+        self._elsewhere += later.elsewhere
+        self._adopted |= later.adopted
+        self._left += later.left
+        self._stored += later.stored[: _MOST - len(self._stored)]
 
     def orphans(self) -> Iterator[Orphan]:
         """Say which entries are orphans, once all were taken in; each once."""
