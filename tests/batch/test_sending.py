@@ -103,6 +103,16 @@ def test_a_proxy_of_the_machine_gets_what_goes_elsewhere(provider, monkeypatch):
     assert (said.header("host"), said.header("authorization")) == ("models.example", f"Bearer {KEY}")
 
 
+@pytest.mark.parametrize("value", ["localhost", "[::1]", "*"])
+def test_hosts_without_proxy_are_nothing_where_there_is_no_proxy(provider, monkeypatch, value):
+    for name in ("http", "https", "all"):
+        monkeypatch.delenv(f"{name}_proxy", raising=False)
+        monkeypatch.delenv(f"{name}_proxy".upper(), raising=False)
+    monkeypatch.setenv("NO_PROXY", value)
+    (came,) = sent(Ask("http://models.example/v1", "m", "x"), request(provider))
+    assert came.status == 200
+
+
 def test_cookies_of_one_answer_go_with_no_other_request(provider):
     provider.script([replace(openai_chat("a"), headers=(*openai_chat("a").headers, ("set-cookie", "who=me")))])
     sent(ask(provider), request(provider), request(provider))
