@@ -91,6 +91,7 @@ def test_numbers_that_are_held_as_their_text():
     big = ExactNumber("1e999")
     assert value_differences([big], [ExactNumber("1e999")]) == []
     assert value_differences(big, ExactNumber("2e999")) == [Difference("$", "changed", "1e999", "2e999")]
+    assert value_differences(1e999, [1e999]) == [Difference("$", "changed", "1e999", '["1e999"]')]
     assert value_differences(big, "1e999") == [Difference("$", "changed", "1e999", '"1e999"')]
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from onetake.printable import block, one_line, spelled
+from onetake.strictjson import finite
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,13 +52,14 @@ def json_option(help: str = "Print one JSON document.", *, on_stderr: bool = Fal
 
 
 def print_json(value: Any) -> None:
-    """Print a JSON document, ASCII only: safe on any terminal, and exact for any text."""
+    """Print a JSON document, ASCII only: safe on any terminal, and exact for any text.
+
+    A number that no float holds is a text there: readers would make infinity of it, or the largest float.
+    """
     try:
         text = _laid_out(value, "\n")
-    except ValueError:  # a number beyond every float, which JSON has and its encoder has not
-        from onetake.format.jsonstyle import spelled, style
-
-        text = style("indent-2 ascii").spell(spelled(json.loads(json.dumps(value)))).decode()
+    except ValueError:
+        text = _laid_out(finite(value), "\n")
     click.echo(text)
 
 
