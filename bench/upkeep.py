@@ -47,16 +47,8 @@ def measure(folder: Path, *, count: int, entries: int | None = None) -> list[dic
     for each in (min(number, _IN_A_CASSETTE), number):
         project = folder / f"upkeep-{number}-{each}"
         _write(project, number, each)
-        cassettes = -(-number // each)
-        found += [
-            {
-                "command": command,
-                "entries": number,
-                "cassettes": cassettes,
-                "seconds": _seconds(project, command, count),
-            }
-            for command in COMMANDS
-        ]
+        what = {"entries": number, "cassettes": -(-number // each)}
+        found += [{"command": command, **what, "seconds": _seconds(project, command, count)} for command in COMMANDS]
     return found
 
 
