@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -60,6 +62,13 @@ def of_every_kind(folder, answer, direct):
     )
     (path.parent / "_raw").mkdir()
     (path.parent / f"_raw/{'1' * 64}.bin").write_bytes(b"unused")
+    said = [{"role": ("user", "assistant")[place % 2], "content": text} for place, text in enumerate("xyz")]
+    for turns, at in ((said[:1], "2026-02-02T00:00:00Z"), (said, "2026-02-01T00:00:00Z")):
+        body = json.dumps({"model": "gpt-5", "messages": turns}).encode()
+        before = set((folder.root / "cassettes/t").glob("*.json"))
+        asked = replace(direct.chat("x"), body=body)
+        new = set(folder.record((asked, "Hello there!"), contract=None, folder="cassettes/t")) - before
+        folder.rewrite(*new, recorded_at=at)
     return folder
 
 
@@ -80,7 +89,16 @@ def damaged(folder):
 
 CASES = {"declared": (), "undeclared": (changed,), "with a run": (run,), "wrong settings": (damaged,)}
 EXPECTED = {
-    "declared": ("BROKEN", "SECRET", "SCHEMA_BUMPED", "LOOSE_CONTRACT", "DUPLICATE", "MISNAMED", "UNUSED_SIDECAR"),
+    "declared": (
+        "BROKEN",
+        "SECRET",
+        "SCHEMA_BUMPED",
+        "LOOSE_CONTRACT",
+        "DUPLICATE",
+        "MISNAMED",
+        "UNUSED_SIDECAR",
+        "OLD_ANSWER",
+    ),
     "undeclared": ("LOOSE_CONTRACT", "PROBE_FIRST", "BREAKS_CONTRACT", "DIFFERING_ANSWERS"),
     "with a run": ("ORPHAN", "knows what was used of cassettes/a, cassettes/b, cassettes/d/e"),
     "wrong settings": ("keeep",),

@@ -15,7 +15,6 @@ from onetake.errors import StoreError, UsageError
 from onetake.key import Keyer
 from onetake.model import Entry
 from onetake.pins import Pins
-from onetake.stores.naming import parse_name
 from onetake.upkeep import entry_checks, mends, secrets
 from onetake.upkeep.cassette_checks import check_twins
 from onetake.upkeep.chains import Chains
@@ -133,7 +132,7 @@ class Examination:
 
     def of_file(self, held: Held, holding: Holding, project: Project) -> tuple[Finding, ...]:
         """Return what is found of one file alone."""
-        return tuple(self._file(held, holding, project, frozenset(path.name for path in holding.paths)))
+        return tuple(self._file(held, holding, project))
 
     def run(self) -> Iterator[SeenFolder]:
         """Yield each folder, and what is found of it; what is found of all together comes last."""
@@ -161,7 +160,7 @@ class Examination:
                 yield one
                 continue
             known.append(one)
-            if part.is_last and (holding := holding_of(part.listed, part.own)):
+            if part.is_last and part.own and (holding := holding_of(part.listed, part.own.paths)):
                 with closing(holding.store), limiting():
                     seen = self._whole(holding, self._projects.of(part.listed.folder.absolute()), known)
                 known = []
@@ -188,26 +187,26 @@ class Examination:
 
     def _seen(self, part: Part) -> SeenFolder | Gathered:
         """Examine a folder, or a part of one."""
-        listed = part.listed
+        listed, own = part.listed, part.own
         self._refuse_unlisted(listed)
         if listed.why:
             mend = mends.fsck(listed.folder) if listed.is_one_file else "let it be read, or move it away"
             broken = finding(Code.BROKEN, listed.folder, listed.why, mend)
             return SeenFolder(listed.folder, findings=[broken])
-        if not (holding := holding_of(listed, part.own)):
+        if not (holding := holding_of(listed, own and own.paths)):
             return SeenFolder(listed.folder)
         project = self._projects.of(listed.folder.absolute())
         with closing(holding.store), nullcontext() if self._importing else limiting():
-            gathered = self._gathered(holding, project, part.files)
+            gathered = self._gathered(holding, project, part)
             return self._whole(holding, project, [gathered]) if part.is_whole else gathered
 
-    def _gathered(self, holding: Holding, project: Project, files: slice) -> Gathered:
+    def _gathered(self, holding: Holding, project: Project, part: Part) -> Gathered:
         """Examine files of a cassette, and gather what is to be known of the others to go on."""
         known = len(self._contracts.stored)
         use, chains = self._usage(project).cassette(holding.folder), Chains(holding.folder, project.settings.root)
-        found = Gathered(holding.folder, Together(), use.seen, chains.kept)
+        found = Gathered(holding.folder, Together(), use.seen, chains)
         has_sides = bool(holding.sides)
-        for one in self._files(holding, project, files):
+        for one in self._files(holding, project, part):
             found.files.append(one.seen)
             unsound = one.unsound
             is_own = not unsound and one.entry is not None and self._outdated.is_settings_own(one.entry, project)
@@ -230,7 +229,7 @@ class Examination:
             seen.files += part.files
             together.join(part.together)
             use.join(part.use)
-            chains.join(part.kept)
+            chains.join(part.chains)
             seen.served.join(part.served)
             seen.schemas |= {digest: one for digest, one in part.schemas.items() if digest not in seen.schemas}
         seen.orphans = list(use.orphans())
@@ -242,12 +241,10 @@ class Examination:
         seen.is_untold = bool(seen.files) and not usage.runs.why and not use.is_told
         return seen
 
-    def _files(self, holding: Holding, project: Project, files: slice = slice(None)) -> Iterator[Examined]:
-        before = ((parse_name(path.name), path) for path in reversed(holding.paths[: files.start or 0]))
-        first = {slot: path for slot, path in before if slot}
-        taken = frozenset(path.name for path in holding.paths)
-        for held in holding.read(files):
-            found = (*check_twins(held, first), *self._file(held, holding, project, taken))
+    def _files(self, holding: Holding, project: Project, part: Part | None = None) -> Iterator[Examined]:
+        first = {} if part is None or part.own is None else part.own.first
+        for held in holding.read(part.files if part else slice(None)):
+            found = (*check_twins(held, first), *self._file(held, holding, project))
             yield Examined(held, holding.folder, project, found)
 
     def _usage(self, project: Project) -> Usage:
@@ -262,29 +259,27 @@ class Examination:
     def _around(self) -> Neighbours:
         return Neighbours(self._start, roots_below(self._start))
 
-    def _file(self, held: Held, holding: Holding, project: Project, taken: frozenset[str]) -> Iterator[Finding]:
+    def _file(self, held: Held, holding: Holding, project: Project) -> Iterator[Finding]:
         """Check one file; what breaks on one does not stop the others."""
         try:
             with at_most(SECONDS):
                 if held.entry is None:
                     found = [entry_checks.unreadable(held), *secrets.in_file(held.path, held.data)]
                 else:
-                    found = list(self._entry(held, held.entry, holding, project, taken))
+                    found = list(self._entry(held, held.entry, holding, project))
         except UsageError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever an entry was made to do to what reads it, it is told
             found = [cannot_be_checked(held.path, error)]
         yield from found
 
-    def _entry(
-        self, held: Held, entry: Entry, holding: Holding, project: Project, taken: frozenset[str]
-    ) -> Iterator[Finding]:
+    def _entry(self, held: Held, entry: Entry, holding: Holding, project: Project) -> Iterator[Finding]:
         by_today = self._contracts.judge(entry, project, holding) if entry.verdict == "good" else None
         keyed = list(entry_checks.check_key(held, entry, self._keyers))
         answered = list(entry_checks.check_answer(held, entry, by_today.judgement if by_today else None))
         yield from (*keyed, *answered)
         if not keyed:
-            yield from entry_checks.check_name(held, entry, taken)
+            yield from entry_checks.check_name(held, entry, holding)
             yield from self._outdated.check(held, entry, project)
         headers = () if keyed else tuple(entry.key_spec.rules.get("headers", ()))
         yield from secrets.in_entry(held, entry, project.scrubber(headers), verified=not (keyed or answered))

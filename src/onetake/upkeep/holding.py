@@ -86,6 +86,11 @@ class Holding:
         finally:
             self.store.close()
 
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of its files that hold entries."""
+        return frozenset(path.name for path in self.paths)
+
     @property
     def sides(self) -> tuple[str, ...]:
         """The sidecars that lie here, sorted: `_raw/<64 hex>.<ext>`, `_schemas/<64 hex>.json`."""

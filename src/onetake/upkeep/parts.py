@@ -5,18 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from onetake.cassette_files import Listed
+from onetake.stores.naming import Slot, parse_name
+from onetake.upkeep.chains import Chains
 from onetake.upkeep.contract_checks import StoredSchema
 from onetake.upkeep.holding import own_files
 from onetake.upkeep.orphans import SeenUse
 from onetake.upkeep.probe_checks import Served
 from onetake.upkeep.seen import Seen
-from onetake.upkeep.spoken import Kept
 from onetake.upkeep.together import Together
 
 FILES = 500
 """Files of one cassette that a process examines at a time, where several share the work."""
+
+
+class Own(NamedTuple):
+    """The files of a large cassette.
+
+    Args:
+        paths: All of them, in the order of their names.
+        first: The first of them by what a name says.
+    """
+
+    paths: tuple[Path, ...]
+    first: dict[Slot, Path]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +39,12 @@ class Part:
 
     Args:
         listed: The folder.
-        own: The paths of all files of a large one; None where it is to be examined as a whole.
+        own: All files of a large one; None where it is to be examined as a whole.
         start: The number of the first file of the part.
     """
 
     listed: Listed
-    own: tuple[Path, ...] | None = None
+    own: Own | None = None
     start: int = 0
 
     @property
@@ -46,25 +60,27 @@ class Part:
     @property
     def is_last(self) -> bool:
         """Whether no other part of the folder comes behind it."""
-        return self.own is None or self.start + FILES >= len(self.own)
+        return self.own is None or self.start + FILES >= len(self.own.paths)
 
     @property
     def weight(self) -> int:
         """How many files it is, about."""
         if self.own is None:
             return sum(name.endswith(".json") for name in self.listed.names)
-        return len(self.own[self.files])
+        return len(self.own.paths[self.files])
 
 
 def parts_of(folders: Iterable[Listed]) -> Iterator[Part]:
     """Yield the work on folders, in their order; a large cassette comes in parts."""
     for listed in folders:
         whole = Part(listed)
-        own = own_files(listed) if whole.weight >= 2 * FILES else ()
-        if len(own) < 2 * FILES:
+        paths = own_files(listed) if whole.weight >= 2 * FILES else ()
+        if len(paths) < 2 * FILES:
             yield whole
-        else:
-            yield from (Part(listed, own, start) for start in range(0, len(own), FILES))
+            continue
+        slots = ((parse_name(path.name), path) for path in reversed(paths))
+        own = Own(paths, {slot: path for slot, path in slots if slot})
+        yield from (Part(listed, own, start) for start in range(0, len(paths), FILES))
 
 
 @dataclass(slots=True)
@@ -76,7 +92,7 @@ class Gathered:
         files: Those of the part, in the order of their names.
         together: What of them bears on each other.
         use: What is known of their use.
-        kept: Their conversations.
+        chains: Their conversations.
         served: Which models their entries were served by.
         schemas: Those beside the entries that judged any of them, by digest; without what was told of before.
     """
@@ -84,7 +100,7 @@ class Gathered:
     folder: Path
     together: Together
     use: SeenUse
-    kept: list[Kept]
+    chains: Chains
     files: list[Seen] = field(default_factory=list)
     served: Served = field(default_factory=Served)
     schemas: dict[str, StoredSchema] = field(default_factory=dict)

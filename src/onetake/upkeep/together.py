@@ -63,7 +63,7 @@ class Together:
             project: Its own.
             schemas: Those read so far.
         """
-        yield from self._repeated.check(project, self._from_tests)
-        yield from self._ordinals.check()
+        yield from self._repeated.check(holding.folder, project, self._from_tests)
+        yield from self._ordinals.check(holding.folder)
         yield from self._imported.check()
         yield from check_sides(holding, self._named, schemas)
