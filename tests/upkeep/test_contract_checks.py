@@ -50,6 +50,20 @@ def test_a_watched_file_that_changed(folder):
     assert "--record-mode=all tests/test_a.py::test_b" in found.message
 
 
+def test_what_predates_the_parser_is_said_not_to_be_judged_as_well(folder):
+    parser = folder.root / "parse.py"
+    parser.write_text("def parse(text):\n    return text\n")
+    folder.settings('watch = ["parse.py"]')
+    folder.record()
+    folder.settings('watch = ["parse.py"]\non = "tool:save"')
+    assert folder.codes() == ["unchecked"]
+    parser.write_text("def parse(text):\n    return text.strip()\n")
+    assert folder.codes() == ["predates-parser", "unchecked"]
+    assert folder.findings()[1].message == (
+        "nothing judges its answer: contract 'items' does not select it today (on = 'tool:save')"
+    )
+
+
 def test_a_contract_that_is_declared_nowhere_is_the_schema_beside_the_entry(folder, answer):
     (path,) = folder.record()
     (folder.root / "onetake.toml").write_text("")

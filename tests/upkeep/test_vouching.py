@@ -148,6 +148,15 @@ def test_an_entry_that_could_not_be_checked_is_not_vouched_for(folder, predating
     assert "vouched" not in load(predating).provenance
 
 
+def test_an_entry_that_the_contract_of_today_does_not_select_is_not_vouched_for(folder, predating):
+    folder.settings('watch = ["parse.py"]\non = "tool:save"')
+    before = predating.read_bytes()
+    (done,) = vouch_all([predating])
+    assert (done.refusal.code, done.note) == ("unchecked", {})
+    assert "contract 'items' does not select it today" in done.refusal.message
+    assert predating.read_bytes() == before
+
+
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [

@@ -78,10 +78,9 @@ class ContractChecks:
         version = declared.schema_version if declared else None
         watch = project.watch(declared) if declared else None
         stands = standing(stored, Today(version, watch, refused), vouched_under(entry.provenance))
-        other = declared if stands is Standing.PREDATES else None
-        if found := list(self._predating.check(held, entry, other, project)) if other else []:
-            yield from found
-        elif stands in (Standing.BUMPED, Standing.BREAKS):
+        if declared and stands is Standing.PREDATES:
+            yield from self._predating.check(held, entry, declared, project)
+        if stands in (Standing.BUMPED, Standing.BREAKS):
             yield _standing_badly(held, entry, stands, judged, version)
         elif stored:
             yield from _unjudged(held, stored, declared, judged, contracts, holding)
