@@ -64,6 +64,43 @@ def test_what_predates_the_parser_is_said_not_to_be_judged_as_well(folder):
     )
 
 
+def test_a_watched_file_that_is_gone_is_told_once_of_its_contract_and_stops_nothing(folder, answer):
+    parser = folder.root / "parse.py"
+    parser.write_text("x = 1\n")
+    folder.settings('watch = ["parse.py"]')
+    paths = folder.record(("one", answer), ("two", answer))
+    (torn,) = folder.record(("three", answer), contract=None, folder="cassettes/torn")
+    torn.write_text("{")
+    parser.unlink()
+    gone = f"contract 'items' watches 'parse.py', and there is no such file from {str(folder.root)!r}"
+    unknown = f"unknown whether the files that 'items' watches have changed since it was recorded: {gone}"
+    found = folder.findings()
+    assert [(one.code, one.path, one.severity) for one in found] == [
+        *(("predates-parser", path, "warning") for path in paths),
+        ("broken", torn, "error"),
+        ("broken", folder.root / "onetake.toml", "error"),
+    ]
+    assert [one.message for one in found[:2]] == [unknown, unknown]
+    assert (found[-1].message, found[-1].line) == (gone, 4)
+    assert {one.mend for one in (*found[:2], found[-1])} == {
+        "put the file back where it can be read, or mend `watch` of the contract"
+    }
+    parser.write_text("x = 1\n")
+    assert [one.path for one in folder.findings()] == [torn]
+
+
+def test_a_watched_file_that_is_gone_hides_nothing_else_of_the_entry(folder, items):
+    (folder.root / "parse.py").write_text("x = 1\n")
+    folder.settings('watch = ["parse.py"]')
+    folder.record()
+    (folder.root / "parse.py").unlink()
+    items["properties"]["label"] = {"type": "integer"}
+    folder.schema(items)
+    assert folder.codes() == ["breaks-contract", "broken"]
+    folder.settings('watch = ["parse.py"]\non = "tool:save"')
+    assert folder.codes() == ["predates-parser", "unchecked", "broken"]
+
+
 def test_a_contract_that_is_declared_nowhere_is_the_schema_beside_the_entry(folder, answer):
     (path,) = folder.record()
     (folder.root / "onetake.toml").write_text("")

@@ -240,3 +240,12 @@ def test_what_watches_a_file_that_cannot_be_parsed_is_not_vouched_for(folder, pa
     parser.write_text(FIXED)
     (done,) = vouch_all([predating])
     assert done.refusal is None
+
+
+def test_what_watches_a_file_that_is_gone_is_not_vouched_for(parser, predating):
+    before = predating.read_bytes()
+    parser.unlink()
+    (done,) = vouch_all([predating])
+    assert done.refusal.message.startswith("contract 'items' watches 'parse.py', and there is no such file")
+    assert done.refusal.mend == "put the file back where it can be read, or mend `watch` of the contract"
+    assert predating.read_bytes() == before

@@ -98,7 +98,7 @@ class Contract:
         """
         root = (root or Path()).absolute()
         if root not in self._watched:
-            self._watched[root] = watch_digest(self.watch, root)
+            self._watched[root] = watch_digest(self.watch, root, self.name)
         return ContractRef(self.name, self.schema_version, self._digest, self._watched[root])
 
     def selects(self, request: Request, on: str) -> bool:
@@ -180,6 +180,13 @@ def stored_contract(data: bytes, digest: str, name: str) -> Contract:
     if found.digest != digest:
         raise FormatError(f"it holds another schema than the one it was kept as (digest {found.digest})")
     return found
+
+
+def unwatching(contract: Contract) -> Contract:
+    """Return a contract that judges the same and watches nothing; compiled once all the same."""
+    other = copy.copy(contract)
+    other.watch, other._watched = (), {}
+    return other
 
 
 def names_type(schema: str) -> bool:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from onetake import gate
-from onetake.contract import Contract
+from onetake.contract import Contract, unwatching
+from onetake.contract.watch import REMEDY
 from onetake.errors import FormatError, StoreError
 from onetake.gate import Judgement, Kind
 from onetake.model import ContractRef, Entry, Mode
@@ -76,7 +77,7 @@ class ContractChecks:
             return
         refused = judged.reason if judged.kind is Kind.REJECT else ""
         version = declared.schema_version if declared else None
-        watch = project.watch(declared) if declared else None
+        watch = ("" if project.unwatched(declared) else project.watch(declared)) if declared else None
         stands = standing(stored, Today(version, watch, refused), vouched_under(entry.provenance))
         if declared and stands is Standing.PREDATES:
             yield from self._predating.check(held, entry, declared, project)
@@ -86,9 +87,15 @@ class ContractChecks:
             yield from _unjudged(held, stored, declared, judged, contracts, holding)
 
     def loose(self, projects: Iterator[Project]) -> Iterator[Finding]:
-        """Name what the contracts still let pass, and which of them could not be read without an import."""
+        """Name what the contracts still let pass, and which of them could not be read without an import.
+
+        Nor is one to be used that watches a file which is not there: no session takes it.
+        """
         for project in projects:
             for declared in project.settings.contracts.values():
+                if why := project.unwatched(declared):
+                    place, line = project.said(declared, "watch")
+                    yield finding(Code.BROKEN, place, why, REMEDY, line)
                 path, line = project.place(declared)
                 contract = project.contract(declared)
                 if contract is not None:
@@ -103,7 +110,7 @@ class ContractChecks:
     ) -> tuple[Contract, ...]:
         """Return what may judge an answer: the first of them that has nothing against it decides."""
         if declared and (contract := project.contract(declared)):
-            return (contract,)
+            return (unwatching(contract) if project.unwatched(declared) else contract,)
         name = f"_schemas/{stored.schema}.json"
         try:
             data = holding.store.get_side(name)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from onetake import git
+from onetake.contract.watch import REMEDY
 from onetake.errors import UsageError
 from onetake.model import Entry
 from onetake.printable import block, one_line
@@ -107,6 +108,8 @@ def _watch(entry: Entry, project: Project) -> tuple[str | None, str, str]:
     name = entry.contract.name
     shown = repr(one_line(name, 80))
     declared = project.declared(name)
+    if declared and (gone := project.unwatched(declared)):
+        return None, gone, REMEDY
     watch = project.watch(declared) if declared else None
     if declared and (broken := project.unparsed(declared)):
         why = one_line(
