@@ -108,7 +108,9 @@ def test_a_file_that_was_renamed_is_the_same_file(recorded):
     assert recorded.said() == changed(f"lib/read.py, last in {fix[:12]} of 2026-06-01: Fix")
 
 
-def test_folders_that_were_moved_one_after_the_other(repository):
+@pytest.mark.parametrize("day", ["2026-03-01", "2026-03-02", "2026-03-03"], ids=["earlier", "same second", "later"])
+def test_folders_that_were_moved_one_after_the_other(repository, day):
+    """The moments of commits are not their order: clocks differ, and a rebase makes many within one second."""
     repository.write("A = 1\n", "app/deep/a.py")
     repository.write("B = 1\n", "app/deep/b.py")
     repository.watch('watch = ["app"]')
@@ -118,8 +120,30 @@ def test_folders_that_were_moved_one_after_the_other(repository):
     repository.commit("Move one", "2026-03-02")
     repository.git("mv", "app", "src")
     repository.watch('watch = ["src"]')
-    repository.commit("Move all", "2026-03-03")
+    repository.commit("Move all", day)
     assert repository.said() == []
+
+
+@pytest.mark.parametrize("attempt", range(6))
+def test_files_that_were_renamed_by_commits_of_one_second(repository, attempt):
+    """As a rebase makes them; which of the commits has the lower digits is another one in each attempt."""
+    repository.write("A = 1\n", "a.py")
+    repository.write("C = 1\n", "c.py")
+    repository.watch('watch = ["a.py", "c.py"]')
+    repository.commit(f"More, attempt {attempt}")
+    repository.git("mv", "a.py", "b.py")
+    repository.watch('watch = ["b.py", "c.py"]')
+    repository.commit("Rename one", "2026-03-02")
+    repository.folder.record()
+    repository.git("mv", "c.py", "d.py")
+    repository.watch('watch = ["b.py", "d.py"]')
+    repository.commit("Rename the other", "2026-03-02")
+    assert repository.said() == []
+    repository.write("A = 2\n", "b.py")
+    fix = repository.commit("Fix", "2026-03-02")
+    repository.write("# C\nC = 1\n", "d.py")
+    repository.commit("Tidy", "2026-03-02")
+    assert repository.said() == changed(f"b.py, last in {fix[:12]} of 2026-03-02: Fix")
 
 
 def test_a_watched_file_that_is_gone_counts(repository):

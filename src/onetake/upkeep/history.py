@@ -184,13 +184,24 @@ class History:
             for change in changes
             if change.before != change.name
         ]
-        moved.sort(key=lambda one: (-one[0].time, one[0].commit))
+        moved.sort(key=lambda one: (self._age(one[0]), one[0].commit))
         names = {name: name for name in self._contents}
         states = []
         for _, together in groupby(moved, lambda one: one[0].commit):
             names = names | {name: change.before for change, name in together}
             states.append(names)
         return states
+
+    @cached_property
+    def _order(self) -> dict[str, int]:
+        """The commits that bear on the watched files, under whatever names, by their places in git's own order."""
+        own = {name for changes in self._followed.values() for change in changes for name in (change.name, change.before)}
+        return self._commits.order([*self._bases, *sorted(own)])
+
+    def _age(self, change: Change) -> tuple[int, int]:
+        """Return what changes are sorted by, newest first; one that waits to be committed is the newest."""
+        place = self._order.get(change.commit, len(self._order)) if change.commit else -1
+        return place, -change.time
 
     def _uncommitted(self) -> str:
         """Name a watched file that is not as it was committed; empty where there is none."""
@@ -206,9 +217,8 @@ class History:
         own = [change for changes in self._followed.values() for change in changes if change.commit]
         known = {(change.commit, change.name) for change in own}
         others = [change for change in self._commits.changes(self._bases) if self._naming(change.name)]
-        order = {change.commit: -number for number, change in enumerate(others)}
         found = own + [change for change in others if (change.commit, change.name) not in known]
-        found.sort(key=lambda change: (change.time, order.get(change.commit, -len(order))), reverse=True)
+        found.sort(key=self._age)
         for start in range(0, len(found), _LOOKED_AT):
             some = found[start : start + _LOOKED_AT]
             read = self._commits.contents([digest for change in some for digest in (change.old, change.new)])

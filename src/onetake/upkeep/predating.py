@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from onetake.contract import names_type
 from onetake.contract.watch import REMEDY
 from onetake.model import ContractRef, Entry, Mode
 from onetake.printable import one_line
@@ -46,7 +47,8 @@ class Predating:
         why = _why(stored, past.since, vouched, past.why)
         again = mends.record_again(entry, Mode.ALL, held.path)
         why = f"{why}\nlook at it first: {mends.show(held.path)}; or {again}"
-        yield finding(Code.PREDATES_PARSER, held.path, why, mends.vouch(held.path), line)
+        mend = mends.vouch(held.path, importing=names_type(declared.schema))
+        yield finding(Code.PREDATES_PARSER, held.path, why, mend, line)
 
     def _history(self, declared: ContractSettings, project: Project) -> History:
         known = (project, declared.name)
