@@ -65,7 +65,11 @@ def _why(stored: ContractRef, since: Since, vouched: str | None, more: str) -> s
         verb = "were watched" if stored.watch or vouched else "were not watched"
         return f"unknown whether {watched} have changed since it was recorded: {then} {verb} then, and {more}"
     moment = "somebody vouched for it" if vouched else "it was recorded"
-    return f"{watched} have changed since {moment}" + (f" ({more})" if more else "")
+    told = f" ({more})" if more else ""
+    if since is Since.CHANGED:
+        return f"{watched} have changed since {moment}{told}"
+    what = "whether they say something else, or only have other names, is not known"
+    return f"{watched} are not those of when {moment}; {what}{told}"
 
 
 def _watched(stored: ContractRef) -> str:
