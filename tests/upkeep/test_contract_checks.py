@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
-
-from onetake.errors import UsageError
 
 
 def test_a_raised_schema_version(folder):
@@ -176,8 +175,30 @@ def test_project_code_that_breaks_on_import_stops_nothing_until_it_is_imported(f
     folder.record()
     folder.settings(top='[contracts.typed]\nschema = "breaks_items:Items"')
     assert folder.codes() == ["not-imported"]
-    with pytest.raises(UsageError, match="breaks_items:Items broke: RuntimeError: no database"):
-        folder.findings(importing=True)
+    folder.record(contract=None, folder="cassettes/other")
+    (found,) = folder.findings(importing=True)
+    assert (found.code, found.severity, found.path.name, found.line) == ("broken", "error", "onetake.toml", 2)
+    assert found.message == "contract 'typed': breaks_items:Items broke: RuntimeError: no database"
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda schema: schema.write_text('{"type": "objekt"}')])
+def test_a_contract_that_is_wrong_is_told_once_and_stops_nothing(folder, answer, damage):
+    paths = folder.record(("one", answer), ("two", answer))
+    (torn,) = folder.record(("three", answer), contract=None, folder="cassettes/torn")
+    torn.write_text("{")
+    damage(folder.root / "items.json")
+    found = folder.findings()
+    assert [(one.code, one.path, one.severity) for one in found] == [
+        *(("unchecked", path, "warning") for path in paths),
+        ("broken", torn, "error"),
+        ("broken", folder.root / "onetake.toml", "error"),
+    ]
+    assert found[-1].message.startswith("contract 'items': ")
+    assert [one.message for one in found[:2]] == [f"nothing judges its answer: {found[-1].message}"] * 2
+    assert found[-1].line == folder.line_of(folder.root / "onetake.toml", "schema =")
+    assert {one.mend for one in (*found[:2], found[-1])} == {
+        "put that right, or mend `schema` of the contract in the settings"
+    }
 
 
 def test_a_damaged_schema_is_told_once_and_not_for_each_entry(folder, answer):

@@ -296,3 +296,12 @@ def test_what_watches_a_file_that_is_gone_is_not_vouched_for(parser, predating):
     assert done.refusal.message.startswith("contract 'items' watches 'parse.py', and there is no such file")
     assert done.refusal.mend == "put the file back where it can be read, or mend `watch` of the contract"
     assert predating.read_bytes() == before
+
+
+def test_what_a_contract_that_is_wrong_cannot_judge_is_not_vouched_for(folder, predating):
+    before = predating.read_bytes()
+    (folder.root / "items.json").unlink()
+    (done,) = vouch_all([predating])
+    assert done.refusal.code == "unchecked"
+    assert done.refusal.message.startswith("nothing judges its answer: contract 'items': schema file ")
+    assert predating.read_bytes() == before

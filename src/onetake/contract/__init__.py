@@ -52,7 +52,10 @@ class Contract:
         watch: Sequence[str | Path] = (),
         on: str | Callable[[Request], bool] = "text",
     ) -> None:
-        given = read(schema)
+        try:
+            given = read(schema)
+        except UsageError as error:
+            raise UsageError(f"contract {name!r}: {error}" if name else str(error)) from None
         self.name = _checked_name(name if name is not None else given.name)
         self.schema_version = schema_version
         self.watch = (watch,) if isinstance(watch, str | Path) else tuple(watch)

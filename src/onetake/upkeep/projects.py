@@ -41,6 +41,7 @@ class Project:
         self._contracts: dict[str, Contract | None] = {}
         self._frozen: dict[str, Frozen] = {}
         self._watched: dict[str, str | None] = {}
+        self._wrong: dict[str, str] = {}
         self._unwatched: dict[str, str] = {}
         self._unparsed: dict[str, list[str]] = {}
         self._scrubbers: dict[tuple[str, ...], Scrubber] = {}
@@ -84,6 +85,17 @@ class Project:
             made = self.imported(declared) if frozen is None else kept and aimed(kept, declared.on)
             self._contracts[name] = made
         return self._contracts[name]
+
+    def wrong(self, declared: ContractSettings) -> str:
+        """Say why there is no contract of what the settings declare; empty where it is right, or not imported."""
+        name = declared.name
+        if name not in self._wrong:
+            self._wrong[name] = ""
+            try:
+                self.contract(declared)
+            except UsageError as error:
+                self._wrong[name] = str(error)
+        return self._wrong[name]
 
     def watch(self, declared: ContractSettings) -> str | None:
         """Return the digest that the files of a contract have today; None where it watches none.
