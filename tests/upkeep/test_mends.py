@@ -83,7 +83,8 @@ def test_the_commands_of_upkeep_name_what_they_are_about(tmp_path, monkeypatch):
     assert mends.adopt(Path("a")) == "onetake adopt a"
     assert mends.prune(Path("a")) == "onetake prune a"
     assert mends.prune(Path("a"), "--orphans") == "onetake prune a --orphans"
-    assert mends.vouch(Path("a/x.json")).startswith("onetake vouch a/x.json --reason ")
+    assert mends.vouch(Path("a/x.json"), importing=False).startswith("onetake vouch a/x.json --reason ")
+    assert mends.vouch(Path("a/x.json"), importing=True).startswith("onetake vouch a/x.json --import --reason ")
     assert mends.freeze("a b") == 'onetake contract freeze "a b"'
 
 
@@ -97,7 +98,8 @@ def test_the_commands_of_upkeep_name_what_they_are_about(tmp_path, monkeypatch):
         mends.adopt(Path("x")),
         mends.prune(Path("x"), "--orphans"),
         mends.prune(Path("x"), "--superseded"),
-        mends.vouch(Path("x")),
+        mends.vouch(Path("x"), importing=False),
+        mends.vouch(Path("x"), importing=True),
         mends.freeze("x"),
         mends.record_by(None, Mode.ALL, Path("x")),
     ],

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from onetake import gate
-from onetake.contract import Contract
+from onetake.contract import Contract, unwatching
+from onetake.contract.watch import REMEDY
 from onetake.errors import FormatError, StoreError
 from onetake.gate import Judgement, Kind
 from onetake.model import ContractRef, Entry, Mode
@@ -21,6 +22,7 @@ from onetake.upkeep.holding import Held, Holding
 from onetake.upkeep.predating import Predating
 from onetake.upkeep.projects import Project, Schemas, aimed
 
+_RIGHT = "put that right, or mend `schema` of the contract in the settings"
 _MOST = 5
 """Violations that are told of one answer."""
 
@@ -76,20 +78,33 @@ class ContractChecks:
             return
         refused = judged.reason if judged.kind is Kind.REJECT else ""
         version = declared.schema_version if declared else None
-        watch = project.watch(declared) if declared else None
+        watch = ("" if project.unwatched(declared) else project.watch(declared)) if declared else None
         stands = standing(stored, Today(version, watch, refused), vouched_under(entry.provenance))
-        other = declared if stands is Standing.PREDATES else None
-        if found := list(self._predating.check(held, entry, other, project)) if other else []:
-            yield from found
-        elif stands in (Standing.BUMPED, Standing.BREAKS):
+        if declared and stands is Standing.PREDATES:
+            yield from self._predating.check(held, entry, declared, project)
+        if stands in (Standing.BUMPED, Standing.BREAKS):
             yield _standing_badly(held, entry, stands, judged, version)
+        elif declared and (wrong := project.wrong(declared)):
+            yield finding(
+                Code.UNCHECKED, held.path, f"nothing judges its answer: {wrong}", _RIGHT, held.line_of("contract")
+            )
         elif stored:
             yield from _unjudged(held, stored, declared, judged, contracts, holding)
 
     def loose(self, projects: Iterator[Project]) -> Iterator[Finding]:
-        """Name what the contracts still let pass, and which of them could not be read without an import."""
+        """Name what the contracts still let pass, and which of them could not be read without an import.
+
+        Nor is one to be used that is wrong, or watches a file which is not there: no session takes it.
+        """
         for project in projects:
             for declared in project.settings.contracts.values():
+                if why := project.wrong(declared):
+                    place, line = project.said(declared, "schema")
+                    yield finding(Code.BROKEN, place, why, _RIGHT, line)
+                    continue
+                if why := project.unwatched(declared):
+                    place, line = project.said(declared, "watch")
+                    yield finding(Code.BROKEN, place, why, REMEDY, line)
                 path, line = project.place(declared)
                 contract = project.contract(declared)
                 if contract is not None:
@@ -103,8 +118,10 @@ class ContractChecks:
         self, stored: ContractRef, declared: ContractSettings | None, entry: Entry, project: Project, holding: Holding
     ) -> tuple[Contract, ...]:
         """Return what may judge an answer: the first of them that has nothing against it decides."""
+        if declared and project.wrong(declared):
+            return ()
         if declared and (contract := project.contract(declared)):
-            return (contract,)
+            return (unwatching(contract) if project.unwatched(declared) else contract,)
         name = f"_schemas/{stored.schema}.json"
         try:
             data = holding.store.get_side(name)

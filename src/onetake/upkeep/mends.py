@@ -124,9 +124,15 @@ def probe(folder: Path) -> Command:
     return Command(f"onetake probe {written(folder)} --oldest")
 
 
-def vouch(path: Path) -> Command:
-    """Return the command by which a person says that an entry was reviewed under today's parser."""
-    return Command(f'onetake vouch {written(path)} --reason "what you looked at"')
+def vouch(path: Path, *, importing: bool) -> Command:
+    """Return the command by which a person says that an entry was reviewed under today's parser.
+
+    Args:
+        path: Its file.
+        importing: Whether its contract is a type: only that judges what its schema does not say.
+    """
+    more = " --import" if importing else ""
+    return Command(f'onetake vouch {written(path)}{more} --reason "what you looked at"')
 
 
 def rekey(folder: Path) -> Command:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from onetake import git
+from onetake.contract import names_type
+from onetake.contract.watch import REMEDY
 from onetake.errors import UsageError
 from onetake.model import Entry
 from onetake.printable import block, one_line
@@ -80,7 +82,7 @@ def _vouched(one: Examined, reason: str) -> Vouched:
     worst = next(filter(_bars, one.findings), None)
     if worst or one.entry is None:
         return Vouched(one.path, one.entry, {}, worst or _refusal(one, "it cannot be read", mends.RESTORE))
-    watch, why, mend = _watch(one.entry, one.project)
+    watch, why, mend = _watch(one.entry, one.path, one.project)
     if watch is None:
         return Vouched(one.path, one.entry, {}, _refusal(one, why, mend))
     note = _note(one.project, reason, watch)
@@ -99,7 +101,7 @@ def _bars(found: Finding) -> bool:
     return found.severity is Severity.ERROR or found.code is Code.UNCHECKED
 
 
-def _watch(entry: Entry, project: Project) -> tuple[str | None, str, str]:
+def _watch(entry: Entry, path: Path, project: Project) -> tuple[str | None, str, str]:
     """Return the digest that the watched files have today; where there is none, why, and what to do."""
     if entry.verdict != "good" or entry.contract is None:
         why = "no contract judged its answer, so no parser is watched that it could predate"
@@ -107,12 +109,20 @@ def _watch(entry: Entry, project: Project) -> tuple[str | None, str, str]:
     name = entry.contract.name
     shown = repr(one_line(name, 80))
     declared = project.declared(name)
+    if declared and (gone := project.unwatched(declared)):
+        return None, gone, REMEDY
     watch = project.watch(declared) if declared else None
     if declared and (broken := project.unparsed(declared)):
         why = one_line(
             f"a file that contract {shown} watches cannot be parsed, so nobody saw it at work: {broken[0]}", 400
         )
         return None, why, "mend that file, and look again"
+    if declared and watch and names_type(declared.schema) and not project.importing:
+        # Its frozen schema has no validator of it, and may be out of date: only the type itself tells.
+        why = (
+            f"contract {shown} is the type {one_line(declared.schema, 200)}, which was not imported to judge its answer"
+        )
+        return None, why, mends.vouch(path, importing=True)
     what = f"contract {shown} watches no file" if declared else f"contract {shown} is declared nowhere"
     return watch, f"{what}, so there is no parser of today", f"name the parser in the settings: `watch` of {shown}"
 
