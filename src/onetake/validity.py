@@ -14,6 +14,9 @@ from onetake.printable import one_line
 from onetake.settings import MaxAge
 from onetake.steps import Policy
 
+UNKNOWN = datetime.min.replace(tzinfo=UTC)
+"""What a time that is not known counts as, where times are compared: it comes before all others."""
+
 _MOST = 1000
 """Entries whose word is remembered: a batch judges millions, and each is held in memory for it."""
 
@@ -145,9 +148,14 @@ def _over_age(entry: Entry, limit: MaxAge) -> str:
 
 
 def moment(text: object) -> datetime | None:
-    """Read a time of the provenance; None for one that is missing or that a hand has broken."""
+    """Read a time of the provenance, one without an offset as UTC; None for one that is missing or broken by a hand."""
     try:
         found = datetime.fromisoformat(text) if isinstance(text, str) else None
     except ValueError:
         return None
     return found.replace(tzinfo=UTC) if found and found.tzinfo is None else found
+
+
+def when(text: object) -> datetime:
+    """Read a time of the provenance, as `moment` does, to compare it with others; `UNKNOWN` for one that is none."""
+    return moment(text) or UNKNOWN

@@ -94,6 +94,8 @@ def test_a_folder_is_found_by_any_of_its_paths(tmp_path):
         ({"recorded_at": "2020-11-30T09:59:59Z"}, True),
         ({"recorded_at": "2020-11-30T10:00:01Z"}, False),
         ({"recorded_at": "2020-11-30T12:30:00+03:00"}, True),
+        ({"recorded_at": "2020-11-30T09:59:59"}, True),
+        ({"recorded_at": "2020-11-30T10:00:01"}, False),
         ({"recorded_at": "2020-01-01T00:00:00Z", "adopted": {"at": "2020-12-01T00:00:00Z"}}, False),
         ({"recorded_at": "once"}, False),
         ({}, False),

@@ -27,6 +27,7 @@ from onetake.upkeep.findings import Code, Finding, finding
 from onetake.upkeep.limits import SECONDS, TookTooLongError, at_most
 from onetake.upkeep.runs import Runs
 from onetake.usage import CassetteUsage, entries_in, holds_replies
+from onetake.validity import UNKNOWN, when
 
 _MOST = 20_000
 """Requests of one cassette that are kept in mind, to find among them what took an orphan's place."""
@@ -237,13 +238,13 @@ class CassetteUse:
             runs = [run.used for run in self._history if old.slot in run.used]
 
             def follows(other: Asked, old: Asked = old, runs: list[frozenset[Slot]] = runs) -> bool:
-                is_newer = other.at >= old.at and other.slot in self._used
+                is_newer = when(other.at) >= when(old.at) and other.slot in self._used
                 return is_newer and not any(other.slot in used for used in runs)
 
             adopted = self._adopted.get(old.slot)
             adopted = adopted if adopted and adopted.slot in self._used else None
             new = adopted or self._nearest(old, follows)
-            is_newer = bool(new and old.test and new.test == old.test and new.at > old.at)
+            is_newer = bool(new and old.test and new.test == old.test and when(new.at) > when(old.at))
             why = f"no test asks for it: the run of all tests that ended {self._runs.at} left it without use"
             told = (why, f"it stays: {spared}") if spared else (why,)
             is_superseded = adopted is not None or is_newer
@@ -282,9 +283,9 @@ class CassetteUse:
     @cached_property
     def _passed(self) -> frozenset[Slot]:
         """Which entries another one had taken the place of when the first request was missed."""
-        since = min((one.at for one in self._missed), default="")
-        earlier = [(at, run) for at, run in self._runs.told(self._folder) if at < since]
-        return passed_over((Come(one.slot, one.test, one.at) for one in self._stored), earlier)
+        since = min((when(one.at) for one in self._missed), default=UNKNOWN)
+        earlier = [(at, run) for at, run in self._runs.told(self._folder) if when(at) < since]
+        return passed_over((Come(one.slot, one.test, when(one.at)) for one in self._stored), earlier)
 
     @cached_property
     def _by_key(self) -> Mapping[str, list[Asked]]:

@@ -8,7 +8,6 @@ Whatever a run used is used, also where it failed or was of one test.
 from __future__ import annotations
 
 import os
-from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from onetake.model import Entry
 from onetake.printable import one_line
 from onetake.stores.naming import Slot
 from onetake.usage import CassetteUsage, UsageRun, is_to_come, ledgers_in, read_run
+from onetake.validity import moment, when
 
 _RUN_ALL = "run all tests, without selecting any"
 
@@ -93,7 +93,7 @@ class Runs:
             folder: The cassette's.
             at: The moment, RFC 3339 in UTC; empty for all runs on record.
         """
-        return [one for ended, one in self.told(folder) if ended >= at]
+        return [one for ended, one in self.told(folder) if when(ended) >= when(at)]
 
     def told(self, folder: Path) -> list[tuple[str, CassetteUsage]]:
         """Return what each run on record did with a cassette, and when that run ended, whether it counts or not.
@@ -168,7 +168,4 @@ def _is_later(entry: Entry, at: str) -> bool:
     said = entry.provenance
     adopted = said.get("adopted")
     dates = [said.get("recorded_at"), *([adopted.get("at")] if isinstance(adopted, dict) else [])]
-    try:
-        return any(datetime.fromisoformat(str(date)) > datetime.fromisoformat(at) for date in dates)
-    except (TypeError, ValueError):  # a date that is none, or one with an offset and one without
-        return True
+    return any((came := moment(date)) is None or came > when(at) for date in dates)
