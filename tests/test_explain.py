@@ -167,6 +167,7 @@ def test_br_111_a_login_body_that_changes_each_run_is_named():
     [
         (chat("a", store=False), {}, True),
         (chat("a", store=False), {"played": True}, False),
+        (chat("a", store=False), {"is_under_another": True}, False),
         (chat("a", store=False, tier=1), {}, False),
         (chat("a", seed=7), {}, False),
         (chat("a", system="b"), {}, False),

@@ -127,6 +127,19 @@ def _is_judged_by(contracts: tuple[Contract, ...], stored: ContractRef | None) -
     return (contracts[0].digest, contracts[0].schema_version) == (stored.schema, stored.schema_version)
 
 
+def is_under_another(entry: Entry, contracts: tuple[Contract, ...]) -> bool:
+    """Tell whether an answer was judged by another contract than any of these, so that no other request is given it.
+
+    Args:
+        entry: It may have been stored before there was any contract.
+        contracts: Those in force.
+    """
+    stored = entry.contract
+    if stored is None or not contracts:
+        return bool(contracts) and not entry.unjudged
+    return (stored.schema, stored.schema_version) not in {(one.digest, one.schema_version) for one in contracts}
+
+
 def _other_version(stored: ContractRef | None, now: ContractRef | None) -> str:
     """Say in one line that a contract's version moved, or nothing; the stored name was read from a file."""
     if stored is None or now is None or stored.schema_version == now.schema_version:

@@ -20,9 +20,9 @@ from onetake.printable import one_line, spelled
 from onetake.stores.naming import Slot
 from onetake.succession import Come, passed_over
 from onetake.upkeep import mends
-from onetake.upkeep.adopt.allowing import may_be_taken
 from onetake.upkeep.adopt.changes import changes
 from onetake.upkeep.adopt.nearness import Asked, Nearness
+from onetake.upkeep.adopt.offering import Offers
 from onetake.upkeep.findings import Code, Finding, finding
 from onetake.upkeep.limits import SECONDS, TookTooLongError, at_most
 from onetake.upkeep.runs import Runs
@@ -99,6 +99,7 @@ class Usage:
         self.root = root
         self.runs = runs
         self.spares = spares
+        self.offers = Offers(root)
         self._rules = keyer.spec(keyer.today())
         self._untold: list[Path] = []
 
@@ -266,12 +267,14 @@ class CassetteUse:
                 return old.slot not in self._passed and old.slot not in self._adopted and lost(old)
 
             nearest = self._nearest(new, in_use) or self._nearest(new, lost)
-            for old in filter(lost, self._by_key[nearest.key] if nearest else ()):
+            found = list(filter(lost, self._by_key[nearest.key] if nearest else ()))
+            may_stay = self._usage.offers.takes(found, new, missed)
+            for old in found:
                 taken.add(old.path)
                 why = f"{one_line(missed.test, 200)} did not ask for it when it last ran, but missed another request"
                 or_else = f"where this answer may stay: {mends.adopt(self._usage.root)}"
                 again = mends.record_by(missed.test, Mode.NEW_EPISODES, missed.folder)
-                told = (why, or_else) if may_be_taken(old, new) else (why,)
+                told = (why, or_else) if may_stay else (why,)
                 yield _orphan(old, new, told, again)
 
     def _nearest(self, asked: Asked, fits: Callable[[Asked], bool]) -> Asked | None:
