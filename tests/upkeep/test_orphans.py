@@ -144,6 +144,8 @@ def test_a_request_that_a_test_missed_takes_the_place_of_its_nearest(folder, ans
     assert key == Keyer().key(asked)
     (one,) = [one for one in status(folder.root).entries if one.advice == "orphan"]
     assert one.successor.path is None
+    assert f"\n{key[:16]} is asked for now, and is not stored\n" in one.reason
+    assert "took its place" not in one.reason
     assert one.reason.startswith(f"{TEST} did not ask for it when it last ran, but missed another request")
     assert one.command == f"pytest --record-mode=new_episodes {TEST}"
 
@@ -196,7 +198,7 @@ def test_what_a_prune_would_not_take_is_no_work_for_it(folder, edited, keep, why
     old, _ = edited
     keep(folder, old[0])
     one = next(one for one in folder.findings() if one.path == old[0])
-    assert (one.code, one.mend) == ("orphan", "")
+    assert (one.code, one.mend) == ("orphan", "nothing: it stays, and no prune takes it")
     assert one.message.split("\n")[1].startswith(f"it stays: {why}")
     plan = planned(folder.root, Wanted(frozenset({Reason.ORPHAN})))
     assert old[0] in {left.path for left in plan.left}

@@ -32,6 +32,7 @@ from onetake.validity import UNKNOWN, when
 _MOST = 20_000
 """Requests of one cassette that are kept in mind, to find among them what took an orphan's place."""
 _DIFFERENCES = 20
+_STAYS = "nothing: it stays, and no prune takes it"
 _TOLD = 5
 """Differences that the message names."""
 
@@ -249,7 +250,7 @@ class CassetteUse:
             why = f"no test asks for it: the run of all tests that ended {self._runs.at} left it without use"
             told = (why, f"it stays: {spared}") if spared else (why,)
             is_superseded = adopted is not None or is_newer
-            one = _orphan(old, new, told, "" if spared else again)
+            one = _orphan(old, new, told, _STAYS if spared else again)
             yield replace(one, is_unused=True, is_superseded=is_superseded)
 
     def _missed_instead(self) -> Iterator[Orphan]:
@@ -319,9 +320,9 @@ def _orphan(old: Asked, new: Asked | None, why: tuple[str, ...], mend: str) -> O
         found = tuple(differences(new.parts(), old.parts(), _DIFFERENCES)) if new else ()
     if new is None:
         return Orphan(path, None, False, False, finding(Code.ORPHAN, path, "\n".join(why), mend))
-    place = f" ({spelled(new.path.name)})" if new.path else ""
+    place = f" ({spelled(new.path.name)}) took its place" if new.path else " is asked for now, and is not stored"
     successor = Successor(new.key, new.ordinal, new.path, changes(found), found)
-    message = "\n".join([*why, f"{new.key[:16]}{place} took its place", *successor.lines])
+    message = "\n".join([*why, f"{new.key[:16]}{place}", *successor.lines])
     return Orphan(path, successor, False, False, finding(Code.ORPHAN, path, message, mend))
 
 
