@@ -27,6 +27,9 @@ def plan(start: Path) -> Plan:
     Args:
         start: A folder.
 
+    Returns:
+        The misses by the difference that explains them, what none explains, and what was left out; nothing is written.
+
     Raises:
         StoreError: A cassette cannot be listed.
         UsageError: Settings that count for one of them are wrong.
