@@ -288,4 +288,7 @@ def _hints(candidate: Candidate, differences: Sequence[Difference], prefix: str)
         return []
     effect = "makes it match" if explained == len(differences) else f"takes away {explained} of these"
     lines = written(rules, _RULES)
-    return [f"once recorded under it, this {effect}, in [{prefix}key]:", *(f"  {line}" for line in lines)]
+    return [
+        f"this {effect}, in [{prefix}key], once `onetake rekey` has keyed it anew:",
+        *(f"  {line}" for line in lines),
+    ]
