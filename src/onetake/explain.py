@@ -45,6 +45,7 @@ class Candidate:
         is_passed: True where another one has taken its place, by the runs on record.
         lacks_headers_of: The file that it was imported from, where that is there, and the key has taken in a header
             since; else empty.
+        is_under_another: True where another contract judged its answer than those in force: nothing else is given it.
     """
 
     parts: Mapping[str, Any]
@@ -57,6 +58,7 @@ class Candidate:
     is_outdated: bool = False
     is_passed: bool = False
     lacks_headers_of: str = ""
+    is_under_another: bool = False
 
 
 def nearest(
@@ -275,7 +277,7 @@ def _difference(difference: Difference) -> list[str]:
 def _adoption(candidate: Candidate, differences: Sequence[Difference]) -> list[str]:
     """Offer the stored answer where all that differs is one member of the body that was added."""
     added = _ADDED.fullmatch(differences[0].path) if len(differences) == 1 and differences[0].kind == "added" else None
-    if candidate.played or added is None or field((added[1],)) is not Field.OTHER:
+    if candidate.played or candidate.is_under_another or added is None or field((added[1],)) is not Field.OTHER:
         return []
     return ["if no answer hangs on that field, `onetake adopt` takes the stored one over, and asks nobody"]
 
@@ -286,4 +288,7 @@ def _hints(candidate: Candidate, differences: Sequence[Difference], prefix: str)
         return []
     effect = "makes it match" if explained == len(differences) else f"takes away {explained} of these"
     lines = written(rules, _RULES)
-    return [f"once recorded under it, this {effect}, in [{prefix}key]:", *(f"  {line}" for line in lines)]
+    return [
+        f"this {effect}, in [{prefix}key], once `onetake rekey` has keyed it anew:",
+        *(f"  {line}" for line in lines),
+    ]

@@ -23,6 +23,7 @@ from onetake.preparing import BrokenFunctionError
 from onetake.printable import one_line
 from onetake.steps import Asked, Policy
 from onetake.stores.naming import Slot
+from onetake.validity import is_under_another
 
 _REASONS = {
     Found.ABSENT: "no interaction is stored for this request",
@@ -198,7 +199,8 @@ class Misses:
         found = candidate(entry, self._cassette, played, self._policy.keyer)
         if found is None or self._is_outdated(entry, asked):
             return found and replace(found, is_outdated=True)
-        return replace(found, lacks_headers_of=self._lacks_headers_of(entry))
+        other = is_under_another(entry, asked.contracts)
+        return replace(found, lacks_headers_of=self._lacks_headers_of(entry), is_under_another=other)
 
     def _lacks_headers_of(self, entry: Entry) -> str:
         """Return the file that an entry was imported from, where today's key takes in more headers than then."""

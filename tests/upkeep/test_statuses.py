@@ -131,3 +131,11 @@ def test_examine_reads_one_file_after_the_other(folder, answer):
     second = next(path for path in first.path.parent.glob("*.json") if path != first.path)
     second.unlink()
     assert [one.entry for one in examined] == [None]
+
+
+def test_another_model_is_known_by_what_lies_in_the_folder_and_below(folder, answer):
+    for name, day in (("a", "01"), ("b", "02")):
+        (path,) = folder.record((name, answer), folder=f"cassettes/{name}", test=f"t.py::{name}")
+        folder.rewrite(path, recorded_at=f"2026-01-{day}T00:00:00Z", model_asked="m", model_served=f"m-{day}")
+    assert sorted(advices(folder).values()) == ["probe-first", "replay"]
+    assert [one.advice.value for one in status(folder.root / "cassettes/a").entries] == ["replay"]

@@ -243,6 +243,15 @@ def test_one_that_is_refused_keeps_no_other_from_being_vouched_for(folder, parse
     assert "vouched" in load(second).provenance
 
 
+def test_they_come_in_the_order_in_which_they_were_named(folder, parser, answer):
+    a, b = folder.record(("one", answer), ("two", answer))
+    (c,) = folder.record(("three", answer), folder="cassettes/other")
+    parser.write_text(FIXED)
+    named = [b, c, a, c, b]
+    assert [one.path for one in vouch_all(named)] == [b, c, a]
+    assert folder.codes() == []
+
+
 def test_a_file_that_is_no_entry_is_named_before_anything_is_written(folder, predating):
     (folder.root / "notes.json").write_text("{}")
     with pytest.raises(UsageError, match=r"notes\.json: this file is no entry"):

@@ -47,7 +47,7 @@ def adopt(
     After an SDK's upgrade that adds a field, say, or an edit of a prompt that changes nothing of its sense. Only
     cassettes in PATH and below count; those of the whole project where it is left out. Each difference is shown, with
     what it explains. One with a caution, such as an edited prompt, is adopted only where --only names it. Nothing is
-    asked of a provider, and no entry is replaced. Exit code 1 where a miss is left.
+    asked of a provider, and no entry is replaced. Exit code 1 where a miss is left, or with --yes a caution.
 
     With --from for a batch: the good replies that an earlier job got become replies to the job of today, where nothing
     but the words of its prompt were edited, and you say that these ask the same. PATH is then an output or the job file

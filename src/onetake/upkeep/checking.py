@@ -54,6 +54,9 @@ def examine(start: Path, *, importing: bool = False) -> Iterator[Examined]:
         start: A folder.
         importing: As for `check`.
 
+    Returns:
+        Each file with what is found of it alone, folder by folder; what several are wrong with together is not told.
+
     Raises:
         StoreError: The folder cannot be listed.
         UsageError: Settings that count for the folder or for an entry below it are wrong.

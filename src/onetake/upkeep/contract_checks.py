@@ -14,6 +14,7 @@ from onetake.gate import Judgement, Kind
 from onetake.model import ContractRef, Entry, Mode
 from onetake.printable import one_line
 from onetake.settings import ContractSettings
+from onetake.stores.naming import schema_name
 from onetake.upkeep import mends
 from onetake.upkeep.contract_decision import Standing, Today, standing, vouched_under
 from onetake.upkeep.findings import Code, Finding, finding
@@ -53,7 +54,13 @@ class ContractChecks:
         """Those that judged an answer so far, by digest: each where it was met first."""
 
     def judge(self, entry: Entry, project: Project, holding: Holding) -> Judged:
-        """Judge an entry by what judges it today."""
+        """Judge an entry by what judges it today.
+
+        Args:
+            entry: It, with a contract or without.
+            project: Its own.
+            holding: Its cassette, whose stored schemas judge where nothing of today does.
+        """
         stored = entry.contract
         declared = project.declared(stored.name) if stored else None
         contracts = self._contracts(stored, declared, entry, project, holding) if stored else ()
@@ -122,7 +129,7 @@ class ContractChecks:
             return ()
         if declared and (contract := project.contract(declared)):
             return (unwatching(contract) if project.unwatched(declared) else contract,)
-        name = f"_schemas/{stored.schema}.json"
+        name = schema_name(stored.schema)
         try:
             data = holding.store.get_side(name)
             kept = None if data is None else self._schemas.contract(stored.schema, data)
@@ -181,7 +188,7 @@ def _unjudged(
     if contracts and not judged.unjudged:
         return
     name = repr(one_line(stored.name, 80))
-    if not contracts and f"_schemas/{stored.schema}.json" not in holding.sides:
+    if not contracts and schema_name(stored.schema) not in holding.sides:
         why = f"nothing judges its answer: {name} cannot be read, and its schema does not lie beside the entry"
         mend = "declare the contract in the settings (`contracts`), or restore the schema from version control"
         yield finding(Code.UNCHECKED, held.path, why, mend, held.line_of("contract"))

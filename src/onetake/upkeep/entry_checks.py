@@ -88,7 +88,13 @@ def key_fault(entry: Entry, keyers: Keyers) -> tuple[str, str] | None:
 
 
 def check_key(held: Held, entry: Entry, keyers: Keyers) -> Iterator[Finding]:
-    """Verify the key: without it a replay refuses the entry."""
+    """Verify the key: without it a replay refuses the entry.
+
+    Args:
+        held: The file.
+        entry: What is in it.
+        keyers: Those of all entries so far.
+    """
     if fault := key_fault(entry, keyers):
         yield finding(Code.BROKEN, held.path, *fault, held.line_of("key"))
 
@@ -126,7 +132,12 @@ def _renaming(path: Path, right: str, taken: frozenset[str]) -> str:
 
 
 def check_verdict(held: Held, entry: Entry) -> Iterator[Finding]:
-    """Say whether the verdict is one that the gate gives to an entry, and that a bad answer was kept on purpose."""
+    """Say whether the verdict is one that the gate gives to an entry, and that a bad answer was kept on purpose.
+
+    Args:
+        held: The file.
+        entry: What is in it.
+    """
     if entry.verdict == "good":
         return
     kind, _, reason = entry.verdict.partition(":")
@@ -146,7 +157,13 @@ def check_verdict(held: Held, entry: Entry) -> Iterator[Finding]:
 
 
 def check_adopted(held: Held, entry: Entry, scrubber: Scrubber) -> Iterator[Finding]:
-    """Say that an entry's answer was given to another request, and why it was taken for this one, without secrets."""
+    """Say that an entry's answer was given to another request, and why it was taken for this one, without secrets.
+
+    Args:
+        held: The file.
+        entry: What is in it; what it says of the adoption may be damaged.
+        scrubber: The project's.
+    """
     adopted = entry.provenance.get("adopted")
     if adopted is not None:
         said = adopted if isinstance(adopted, dict) else {}

@@ -16,13 +16,11 @@ from onetake.model import Repeats
 from onetake.printable import one_line
 from onetake.scrub import Scrubber
 from onetake.settings import ContractSettings, Settings, load_settings
-from onetake.settings_files import nearest_file
+from onetake.settings_files import NAMES, nearest_file
 from onetake.upkeep.freezing import Frozen, read_frozen
 from onetake.upkeep.limits import TookTooLongError
 from onetake.upkeep.probed import ProbeBook
 from onetake.upkeep.settings_lines import line_of
-
-_SETTINGS_FILES = ("onetake.toml", "pyproject.toml")
 
 
 class Project:
@@ -198,7 +196,7 @@ class Projects:
             UsageError: Its settings are wrong.
         """
         if folder not in self._of:
-            is_own = any((folder / name).is_file() for name in _SETTINGS_FILES)
+            is_own = any((folder / name).is_file() for name in NAMES)
             is_top = folder.parent == folder
             self._of[folder] = self._read(folder) if is_own or is_top else self.of(folder.parent)
         return self._of[folder]

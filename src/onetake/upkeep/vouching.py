@@ -50,20 +50,21 @@ def vouch(paths: Sequence[Path], reason: str, *, importing: bool = False) -> Ite
         importing: True imports the types that the settings declare contracts by: the project's own code runs.
 
     Returns:
-        One for each file, in the order of *paths* by folder; a file that is no entry raises.
+        One for each file, in the order of *paths*, a file that is named twice at its first place. All were examined
+        before the first is written.
 
     Raises:
         StoreError: An entry cannot be written.
         UsageError: A file is no entry, the reason is empty, or the settings are wrong.
     """
-    said = block(reason).strip()
-    if not said:
+    if not block(reason).strip():
         raise UsageError("--reason is empty: say what you looked at")
     wanted: dict[Path, list[str]] = {}
     for path in paths:
         wanted.setdefault(path.parent, []).append(path.name)
     found = [one for folder, names in wanted.items() for one in _examined(folder, names, importing=importing)]
-    return (_vouched(one, said) for one in found)
+    by_path = {one.path: one for one in found}
+    return (_vouched(by_path[path], reason) for path in dict.fromkeys(paths))
 
 
 def _examined(folder: Path, names: Sequence[str], *, importing: bool) -> list[Examined]:

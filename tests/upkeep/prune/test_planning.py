@@ -43,7 +43,7 @@ def test_an_orphan_goes_where_a_whole_run_left_it(folder, two):
     (entry,) = plan(folder.root, wanted(Reason.ORPHAN)).entries
     assert (entry.size, entry.at, entry.folder) == (
         unused.stat().st_size,
-        "2026-01-01T00:00:00Z",
+        datetime(2026, 1, 1, tzinfo=UTC),
         folder.root / FOLDER,
     )
 

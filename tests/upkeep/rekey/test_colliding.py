@@ -51,7 +51,15 @@ def test_other_answers_follow_their_times():
     assert arranged(movers) == {"b": 0, "a": 1, "c": 2}
 
 
+def test_times_are_moments_whatever_their_offset():
+    movers = [mover("a", "x", "2026-03-01T10:00:00+09:00"), mover("b", "y", "2026-03-01T05:00:00Z")]
+    assert arranged(movers) == {"a": 0, "b": 1}
+    same = [mover("a", "x", "2026-03-01T10:00:00+09:00"), mover("b", "y", "2026-03-01T01:00:00")]
+    assert arranged(same).why.endswith("it is not known which was recorded first")
+
+
 UNKNOWN = {
+    "with a time that is none": [mover("a", "x", "soon"), mover("b", "y", AT[1])],
     "of one second": [mover("a", "x", AT[1]), mover("b", "y", AT[1])],
     "without a time": [mover("a", "x", ""), mover("b", "y", AT[1])],
     "all without a time": [mover("a", "x"), mover("b", "y")],

@@ -25,6 +25,7 @@ from onetake.succession import come, passed_over
 from onetake.upkeep import limits
 from onetake.upkeep.adopt.nearness import Asked, Nearness
 from onetake.usage import CassetteUsage, UsageRun, entries_in
+from onetake.validity import when
 
 
 @dataclass(slots=True)
@@ -75,7 +76,7 @@ class StoredRequests:
         with closing(open_store(folder)) as store:
             for _, name in sorted(self._slots.items()):
                 self._read(folder / name, store)
-        self._newest = max(one.at for one in misses)
+        self._newest = max(when(one.at) for one in misses)
         earlier, later = _runs_of(folder, misses, root, runs)
         used = (usage.used for _, usage in later)
         self._used = frozenset[Slot]().union(*(one.used for one in misses), *used) | self._replaced()
@@ -151,13 +152,13 @@ def _runs_of(
     folder: Path, misses: list[Missed], root: Path, runs: Iterable[UsageRun]
 ) -> tuple[list[tuple[str, CassetteUsage]], list[tuple[str, CassetteUsage]]]:
     """Return what runs before the misses did with a cassette, and what those did that missed, and runs since."""
-    since = min(one.at for one in misses)
+    since = min(when(one.at) for one in misses)
     place = place_of(Path(os.path.realpath(folder)), Path(os.path.realpath(root)))
     earlier: list[tuple[str, CassetteUsage]] = []
     later: list[tuple[str, CassetteUsage]] = []
     for run in runs:
         # A run that ended in the second of the miss is its own, unless nothing was wrong with it.
-        is_later = run.at > since or (run.at == since and bool(run.why))
+        is_later = when(run.at) > since or (when(run.at) == since and bool(run.why))
         if place in run.cassettes:
             (later if is_later else earlier).append((run.at, run.cassettes[place]))
     return earlier, later

@@ -27,6 +27,7 @@ from onetake.upkeep.prune.together import group_of, together
 from onetake.upkeep.prune.trash import Trashed, mark_of
 from onetake.upkeep.runs import Runs
 from onetake.upkeep.sparing import Sparing
+from onetake.validity import when
 
 _OF_ENTRIES = frozenset({Reason.ORPHAN, Reason.SUPERSEDED, Reason.STALE, Reason.OLD})
 OF_FILES = "onetake store prune"
@@ -192,7 +193,7 @@ class _Planning:
             if (entry := held.entry) is None:
                 yield Left(held.path, "it cannot be read")
                 continue
-            at = str(entry.provenance.get("recorded_at") or "")
+            at = when(entry.provenance.get("recorded_at"))
             why = {Reason.REJECT: f"{one_line(entry.verdict, 80)}: it is never replayed"}
             yield Prunable(held.path, holding.folder, root, len(held.data), at, mark_of(entry), why)
 

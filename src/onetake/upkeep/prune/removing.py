@@ -37,6 +37,12 @@ class Done:
 def prune(plan: Plan) -> Done:
     """Do what a plan says, as far as it still holds.
 
+    Args:
+        plan: It; what was changed, or used by a run of tests, since it was made stays.
+
+    Returns:
+        What was done, and what stayed although it was to go.
+
     Raises:
         OSError, StoreError: Something cannot be moved or removed; nothing is lost, and to prune again goes on.
     """

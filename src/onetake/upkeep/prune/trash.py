@@ -207,7 +207,12 @@ def remove(trashed: Iterable[Trashed], root: Path) -> list[Trashed]:
 
 
 def is_linked(root: Path, place: Path) -> bool:
-    """Tell whether a link lies on the way from a settings folder to a place below it: such a one is not followed."""
+    """Tell whether a link lies on the way from a settings folder to a place below it: such a one is not followed.
+
+    Args:
+        root: The settings' folder; it may itself be reached by a link.
+        place: Below it; it need not exist.
+    """
     straight = Path(os.path.realpath(root), place.relative_to(root))
     return os.path.normcase(os.path.realpath(place)) != os.path.normcase(straight)
 

@@ -8,6 +8,7 @@ from itertools import count, groupby
 from pathlib import Path
 
 from onetake.upkeep import mends
+from onetake.validity import UNKNOWN, when
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ def _merged(movers: Sequence[Mover], ahead: Sequence[Path], *, differ: bool) -> 
 
 
 def _by_time(movers: Iterable[Mover]) -> list[Mover]:
-    return sorted(movers, key=lambda one: (one.at, one.key, one.ordinal))
+    return sorted(movers, key=lambda one: (when(one.at), one.key, one.ordinal))
 
 
 def _is_order_known(movers: Sequence[Mover]) -> bool:
@@ -130,11 +131,11 @@ def _is_order_known(movers: Sequence[Mover]) -> bool:
 
     A time of a whole second says nothing of two entries in it, but ordinals do of the answers of one key.
     """
-    for at, found in groupby(movers, key=lambda one: one.at):
+    for at, found in groupby(movers, key=lambda one: when(one.at)):
         together = list(found)
         if len({one.key for one in together}) > 1 and len({one.answer for one in together}) > 1:
             return False
-        if not at and len(together) < len(movers):
+        if at == UNKNOWN and len(together) < len(movers):
             return False
     last: dict[str, int] = {}
     for one in movers:  # one that was recorded again is younger than the next of its key

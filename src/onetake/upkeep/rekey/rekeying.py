@@ -27,6 +27,9 @@ def rekey(start: Path, choices: Choices = Choices(), *, writes: bool = False) ->
         choices: What the user says besides the settings.
         writes: True does it; else nothing is changed.
 
+    Returns:
+        What was done, or would be; and what is left as it is, each with the reason.
+
     Raises:
         StoreError: The folder cannot be listed, or a file not be written: what was done before that stays done.
         UsageError: Settings that count for the folder or for an entry below it are wrong; or of what should come first
