@@ -83,6 +83,8 @@ def test_the_commands_of_upkeep_name_what_they_are_about(tmp_path, monkeypatch):
     assert mends.adopt(Path("a")) == "onetake adopt a"
     assert mends.prune(Path("a")) == "onetake prune a"
     assert mends.prune(Path("a"), "--orphans") == "onetake prune a --orphans"
+    assert mends.told(mends.rekey(Path("a"))) == "onetake rekey a (shows it; --yes does it)"
+    assert mends.told(mends.prune(Path("a"), "--sidecars --yes")) == "onetake prune a --sidecars --yes"
     assert mends.vouch(Path("a/x.json")).startswith("onetake vouch a/x.json --reason ")
     assert mends.freeze("a b") == 'onetake contract freeze "a b"'
 

@@ -19,11 +19,24 @@ class Command(str):
     __slots__ = ()
 
 
+class DryRun(Command):
+    """A command that only shows what it would do; with `--yes` it does it."""
+
+    __slots__ = ()
+
+
+def told(mend: str) -> str:
+    """Return what to do, for people: of a command that shows what it would do, how it is done."""
+    return f"{mend} (shows it; --yes does it)" if isinstance(mend, DryRun) else mend
+
+
 _FAILURES = {"length": "truncated", "cut": "truncated", "refusal": "refusal", "status": "refused"}
 """What a batch calls a row whose answer is bad in that way; `invalid` in all others."""
 _NAMED = 5
 """Tests that one command names."""
 
+LOOKED = "what you looked at"
+"""What stands for a person's own words in the command that vouches for an entry."""
 RESTORE = REMEDY
 UPGRADE = "upgrade onetake: a newer one wrote this"
 
@@ -126,17 +139,17 @@ def probe(folder: Path) -> Command:
 
 def vouch(path: Path) -> Command:
     """Return the command by which a person says that an entry was reviewed under today's parser."""
-    return Command(f'onetake vouch {written(path)} --reason "what you looked at"')
+    return Command(f'onetake vouch {written(path)} --reason "{LOOKED}"')
 
 
-def rekey(folder: Path) -> Command:
+def rekey(folder: Path) -> DryRun:
     """Return the command that shows what keys the entries in a folder, and below it, have under today's rules."""
-    return Command(f"onetake rekey {written(folder)}")
+    return DryRun(f"onetake rekey {written(folder)}")
 
 
-def adopt(folder: Path) -> Command:
+def adopt(folder: Path) -> DryRun:
     """Return the command that shows which differences explain what a run asked for in vain."""
-    return Command(f"onetake adopt {written(folder)}")
+    return DryRun(f"onetake adopt {written(folder)}")
 
 
 def prune(folder: Path, reason: str = "") -> Command:
@@ -144,9 +157,10 @@ def prune(folder: Path, reason: str = "") -> Command:
 
     Args:
         folder: It, with all below it.
-        reason: An option of the command: `--orphans`, `--stale`; empty for every reason.
+        reason: An option of the command: `--orphans`, `--stale`; empty for every reason. With `--yes` it is done.
     """
-    return Command(f"onetake prune {written(folder)} {reason}".rstrip())
+    made = f"onetake prune {written(folder)} {reason}".rstrip()
+    return Command(made) if "--yes" in reason else DryRun(made)
 
 
 def prune_replies(store: Path) -> Command:

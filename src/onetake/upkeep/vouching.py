@@ -52,11 +52,13 @@ def vouch(paths: Sequence[Path], reason: str, *, importing: bool = False) -> Ite
 
     Raises:
         StoreError: An entry cannot be written.
-        UsageError: A file is no entry, the reason is empty, or the settings are wrong.
+        UsageError: A file is no entry, the reason is empty or only stands for one, or the settings are wrong.
     """
     said = block(reason).strip()
     if not said:
         raise UsageError("--reason is empty: say what you looked at")
+    if said.strip("\"'").casefold() == mends.LOOKED:
+        raise UsageError(f"--reason {said!r} only stands for your own words: look, and say what you saw")
     wanted: dict[Path, list[str]] = {}
     for path in paths:
         wanted.setdefault(path.parent, []).append(path.name)
