@@ -26,14 +26,14 @@ class DryRun(Command):
 
 
 def told(mend: str) -> str:
-    """Return what to do, for people: of a command that shows what it would do, how it is done."""
-    return f"{mend} (shows it; --yes does it)" if isinstance(mend, DryRun) else mend
+    """Return what to do, for people: behind a command that shows what it would do a line that says how it is done."""
+    return f"{mend}\n(it shows what it would do; --yes does it)" if isinstance(mend, DryRun) else mend
 
 
 _FAILURES = {"length": "truncated", "cut": "truncated", "refusal": "refusal", "status": "refused"}
 """What a batch calls a row whose answer is bad in that way; `invalid` in all others."""
-_NAMED = 5
-"""Tests that one command names."""
+_NAMED = 20
+"""Tests that one command names: one of thousands is too long for a shell."""
 
 LOOKED = "what you looked at"
 """What stands for a person's own words in the command that vouches for an entry."""
@@ -82,7 +82,7 @@ def _command(node: str, mode: Mode) -> str:
 
 
 def record_all(tests: Iterable[tuple[str, Path]], mode: Mode) -> str:
-    """Say how to record again what several tests recorded: one command that names the first five.
+    """Say how to record again what several tests recorded: one command that names them all, the first 20 of more.
 
     Args:
         tests: Their ids, each with a folder as `near` of `record_again`; none where it was no test.
@@ -93,7 +93,7 @@ def record_all(tests: Iterable[tuple[str, Path]], mode: Mode) -> str:
     if not others:
         return first
     every = Command(" ".join([first, *(explain.quoted(one_line(node, 400)) for node in others)]))
-    return f"{every}, and so for {more} more" if more > 0 else every
+    return f"`{every}`, then the same for {more} more" if more > 0 else every
 
 
 def record_missing(entry: Entry, path: Path) -> str:

@@ -88,7 +88,7 @@ def _vouched(one: Examined, reason: str) -> Vouched:
     note = _note(one.project, reason, watch)
     try:
         if not amend(one.path, one.entry, lambda provenance: {**provenance, "vouched": note}):
-            again = f"{mends.show(one.path)}; vouch again"
+            again = f"`{mends.show(one.path)}`, then vouch again"
             return Vouched(one.path, one.entry, {}, _refusal(one, "it was changed while it was looked at", again))
     except SecretLeftError:
         why = "the note would hold a secret that cannot be scrubbed"
