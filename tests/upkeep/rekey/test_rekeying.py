@@ -125,7 +125,7 @@ def test_where_the_order_is_not_known_the_user_says_it(folder, asked):
     found = rekey(folder.root, writes=True)
     assert found.moves == []
     (collision,) = found.collisions
-    assert set(collision.paths) == {one, two}
+    assert set(collision.met.paths) == {one, two}
     assert "it is not known which was recorded first" in collision.why
     assert "--first " in collision.mend
     assert one.is_file() and two.is_file()
@@ -153,7 +153,7 @@ def test_another_answer_that_has_the_key_already_is_not_touched(folder):
     before = old.read_bytes(), new.read_bytes()
     found = rekey(folder.root, writes=True)
     assert found.moves == []
-    assert [(one.paths, one.why) for one in found.collisions] == [
+    assert [(one.met.paths, one.why) for one in found.collisions] == [
         ((new, old), "another answer is stored under the new key")
     ]
     assert (old.read_bytes(), new.read_bytes()) == before
