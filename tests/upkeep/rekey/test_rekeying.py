@@ -327,6 +327,13 @@ def test_a_miss_says_that_the_entry_is_there_under_other_rules(folder, asked):
     said = str(caught.value)
     assert old.name in said
     assert "it is this request under today's key rules: `onetake rekey` gives it this key" in said
+    free, paid, *_ = caught.value.args[4].split("\n")
+    assert (
+        free
+        == "onetake rekey (asks nobody: it shows which entries get their keys of today, and --yes gives them these)"
+    )
+    assert "new_episodes" in paid
+    assert caught.value.recordable is False, "the run's summary sends nobody to pay for it"
     rekey(folder.root, writes=True)
     with pytest.raises(InteractionNotFound) as caught:
         asked(traced(folder, 2, "Hello?"))
