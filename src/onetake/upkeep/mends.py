@@ -10,6 +10,7 @@ from onetake import explain
 from onetake.format.sidecar import REMEDY
 from onetake.model import Entry, Mode
 from onetake.printable import one_line, spelled
+from onetake.upkeep.askers import asker
 from onetake.usage import has_batches
 
 
@@ -47,9 +48,9 @@ def record_again(entry: Entry, mode: Mode, near: Path) -> str:
     Args:
         entry: The entry; its provenance says who recorded it.
         mode: `new_episodes` replaces what is stale, `all` everything.
-        near: Its file: the test is looked for from there upwards.
+        near: Its file: the test that asks for it today is told by runs on record, and looked for from there upwards.
     """
-    test = entry.provenance.get("test")
+    test = asker(near, entry.provenance.get("test"))
     return _by_batch(entry, mode) if not test and has_batches(near.parent) else record_by(test, mode, near)
 
 
@@ -65,12 +66,12 @@ def _by_batch(entry: Entry, mode: Mode) -> str:
 
 
 def record_by(test: object, mode: Mode, near: Path) -> str:
-    """Say how to record again what a test recorded, in a command for the current folder.
+    """Say how to record again what a test asks for, in a command for the current folder.
 
     Args:
-        test: Its id, as the provenance of an entry has it; anything else where none did.
+        test: Its id; anything else where no test does.
         mode: As for `record_again`.
-        near: Its file, or its folder, as for `record_again`.
+        near: A file or folder: the test is looked for from there upwards.
     """
     return _command(_node(test, near), mode)
 
@@ -81,11 +82,11 @@ def _command(node: str, mode: Mode) -> str:
     return f'record it again: `onetake run --mode {mode} -- PROGRAM`, or mode="{mode}" in the code'
 
 
-def record_all(tests: Iterable[tuple[str, Path]], mode: Mode) -> str:
+def record_all(tests: Iterable[tuple[object, Path]], mode: Mode) -> str:
     """Say how to record again what several tests recorded: one command that names them all, the first 20 of more.
 
     Args:
-        tests: Their ids, each with a folder as `near` of `record_again`; none where it was no test.
+        tests: Their ids, each with what is `near` for `record_by`; anything else where it was no test.
         mode: As for `record_again`.
     """
     nodes = list(dict.fromkeys(node for test, near in tests if (node := _node(test, near))))

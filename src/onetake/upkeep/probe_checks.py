@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from onetake.model import Entry, Mode
 from onetake.printable import one_line
 from onetake.upkeep import mends
+from onetake.upkeep.askers import asker
 from onetake.upkeep.findings import Code, Finding, finding
 from onetake.upkeep.holding import Held
 from onetake.upkeep.projects import Project
@@ -81,7 +82,12 @@ class Served:
                 if recorded < newest:
                     asked = one_line(named[2], 80)
                     why = f"{asked!r} was served by {one_line(served, 80)!r}, and by {one_line(now, 80)!r} since"
-                    yield finding(Code.PROBE_FIRST, Path(path), why, mends.record_by(test, Mode.ALL, Path(path)))
+                    yield finding(
+                        Code.PROBE_FIRST,
+                        Path(path),
+                        why,
+                        mends.record_by(asker(Path(path), test), Mode.ALL, Path(path)),
+                    )
 
 
 def _host(url: str) -> str:
