@@ -212,6 +212,16 @@ def import_anew(candidate: Candidate, differences: Sequence[Difference]) -> str:
     return f"`{again}` once more: it was imported before `headers` in `key` named what differs"
 
 
+def key_anew(candidate: Candidate) -> str:
+    """Say how the nearest entry comes by the key that is asked, where today's key rules give it that; it asks nobody.
+
+    Args:
+        candidate: The nearest.
+    """
+    does = "asks nobody: it shows which entries get their keys of today, and --yes gives them these"
+    return f"onetake rekey ({does})" if candidate.is_outdated else ""
+
+
 def stored_in(others: Sequence[str]) -> str:
     """Say in which other cassettes the very request lies.
 

@@ -18,6 +18,7 @@ from onetake.printable import counted
 from onetake.upkeep.adopt.adopting import Group, Plan, Unexplained, Written
 from onetake.upkeep.adopt.adopting import adopt as adopt_group
 from onetake.upkeep.adopt.planning import plan
+from onetake.upkeep.mends import told
 
 _TESTS = 5
 _MISSES = 10
@@ -142,7 +143,7 @@ def _print(found: Plan, done: Sequence[Written]) -> None:
     for one in found.unexplained[:_MISSES]:
         output.title(f"{output.shown_path(one.missed.folder)}: {one.missed.key[:16]} is not explained")
         output.say(f"  {one.why}")
-        output.say(f"  mend: {one.mend}")
+        output.say(f"  mend: {told(one.mend)}".replace("\n", "\n  "))
         output.say()
     if len(found.unexplained) > _MISSES:
         output.say(f"and {len(found.unexplained) - _MISSES} more that are not explained")

@@ -148,7 +148,7 @@ def _print_groups(entries: list[Advised]) -> None:
 
 def _said(one: Advised) -> tuple[str, ...]:
     """Return what is said of an entry, without what is its own alone."""
-    todo = [f"to do: {one.mend}"] if one.mend else []
+    todo = [f"to do: {mends.told(one.mend)}"] if one.mend else []
     if one.successor is None:
         return one.reason, *todo
     whole = one.reason.split("\n")

@@ -93,7 +93,9 @@ def without(entry: Entry, scrubbing: Scrubbing) -> Entry:
 
 
 def _scrub(path: Path) -> str:
-    return f"revoke it where it was issued, for version control may hold it; {mends.rekey(path.parent)} --yes scrubs it"
+    return (
+        f"revoke it where it was issued, for version control may hold it; `{mends.rekey(path.parent)} --yes` scrubs it"
+    )
 
 
 def _rest(entry: Entry, *more: str) -> str:

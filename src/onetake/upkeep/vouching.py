@@ -55,10 +55,12 @@ def vouch(paths: Sequence[Path], reason: str, *, importing: bool = False) -> Ite
 
     Raises:
         StoreError: An entry cannot be written.
-        UsageError: A file is no entry, the reason is empty, or the settings are wrong.
+        UsageError: A file is no entry, the reason is empty or only stands for one, or the settings are wrong.
     """
     if not block(reason).strip():
         raise UsageError("--reason is empty: say what you looked at")
+    if said.strip("\"'").casefold() == mends.LOOKED:
+        raise UsageError(f"--reason {said!r} only stands for your own words: look, and say what you saw")
     wanted: dict[Path, list[str]] = {}
     for path in paths:
         wanted.setdefault(path.parent, []).append(path.name)
@@ -89,7 +91,7 @@ def _vouched(one: Examined, reason: str) -> Vouched:
     note = _note(one.project, reason, watch)
     try:
         if not amend(one.path, one.entry, lambda provenance: {**provenance, "vouched": note}):
-            again = f"{mends.show(one.path)}; vouch again"
+            again = f"`{mends.show(one.path)}`, then vouch again"
             return Vouched(one.path, one.entry, {}, _refusal(one, "it was changed while it was looked at", again))
     except SecretLeftError:
         why = "the note would hold a secret that cannot be scrubbed"

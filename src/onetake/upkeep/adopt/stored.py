@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -87,6 +87,11 @@ class StoredRequests:
         """Whether no entry lies here at all."""
         return not self._slots
 
+    @property
+    def every(self) -> Collection[Stored]:
+        """All requests, whatever runs say of them."""
+        return self._by_key.values()
+
     def has(self, key: str) -> bool:
         """Tell whether any entry has a key, readable or not."""
         return key[:16] in self._digits
@@ -143,8 +148,11 @@ class StoredRequests:
 
     def _replaced(self) -> frozenset[Slot]:
         """Return the entries whose answers were adopted for other requests already."""
-        adopted = (entry.provenance.get("adopted") for one in self._by_key.values() for entry in one.entries)
-        old = (self._by_key.get(str(one.get("from"))) for one in adopted if isinstance(one, dict))
+        everyone = (entry for one in self._by_key.values() for entry in one.entries)
+        adopted = ((entry.key, entry.provenance.get("adopted")) for entry in everyone)
+        origins = ((key, str(one.get("from"))) for key, one in adopted if isinstance(one, dict))
+        # A key rule may give what was adopted the key of what it was adopted from, which is gone.
+        old = (self._by_key.get(origin) for key, origin in origins if origin != key)
         return frozenset((entry.key[:16], entry.ordinal) for one in old if one for entry in one.entries)
 
 

@@ -50,3 +50,7 @@ class Places:
         else:
             found = [aside(root, kind, self._start)]
         return [place for place in found if place.is_dir() and not is_linked(root, place)]
+
+    def rejects(self) -> list[Path]:
+        """Return where the rejects lie that belong to the start, of all settings folders."""
+        return [place for root in sorted(self.roots) for place in self.places(root, "rejects")]

@@ -9,7 +9,7 @@ from pathlib import Path
 from onetake import placing
 from onetake.making import is_being_made
 from onetake.upkeep.prune import trash
-from onetake.upkeep.prune.planning import Plan
+from onetake.upkeep.prune.planning import Plan, in_trash
 from onetake.upkeep.prune.prunable import BY_RUNS, Left, Prunable
 from onetake.upkeep.prune.sidecars import sweep
 from onetake.upkeep.prune.trash import Trashed
@@ -25,6 +25,7 @@ class Done:
         emptied: What left the trash for good.
         left: What stayed although it was to go.
         busy: Settings folders where nothing was touched, and why.
+        in_trash: What lies in the trash now.
     """
 
     entries: list[Prunable] = field(default_factory=list)
@@ -32,6 +33,7 @@ class Done:
     emptied: list[Trashed] = field(default_factory=list)
     left: list[Left] = field(default_factory=list)
     busy: dict[Path, str] = field(default_factory=dict)
+    in_trash: list[Trashed] = field(default_factory=list)
 
 
 def prune(plan: Plan) -> Done:
@@ -59,6 +61,7 @@ def prune(plan: Plan) -> Done:
             done.sidecars += [folder / name for name in sweep(root, folder)]
     for root in roots - done.busy.keys():
         done.emptied += trash.remove([one for where, one in plan.emptied if where == root], root)
+    done.in_trash = [one for _, one in in_trash(plan.around)]
     return done
 
 

@@ -14,6 +14,7 @@ from onetake.upkeep.projects import Project, Projects
 from onetake.upkeep.rekey.cassette import CassetteRekeying
 from onetake.upkeep.rekey.files import carry_out
 from onetake.upkeep.rekey.found import Choices, Left, Rekeying
+from onetake.upkeep.rekey.grouping import note
 from onetake.upkeep.ruling import Ruling
 
 
@@ -82,7 +83,8 @@ class _Run:
             why = "today's rules give entries of it other keys, and this changes files"
             found.left.append(Left(holding.folder, why, mends.unpack(holding.folder)))
         elif not self._writes:
-            found.moves += [move for groups in planned.rounds for group in groups for move in group.told()]
+            for group in (one for groups in planned.rounds for one in groups):
+                note(group, found)
         elif any(planned.rounds) and placing.is_anyone_there(project.settings.root):
             self._leave(project.settings.root)
         else:
