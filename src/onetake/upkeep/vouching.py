@@ -57,7 +57,8 @@ def vouch(paths: Sequence[Path], reason: str, *, importing: bool = False) -> Ite
         StoreError: An entry cannot be written.
         UsageError: A file is no entry, the reason is empty or only stands for one, or the settings are wrong.
     """
-    if not block(reason).strip():
+    said = block(reason).strip()
+    if not said:
         raise UsageError("--reason is empty: say what you looked at")
     if said.strip("\"'").casefold() == mends.LOOKED:
         raise UsageError(f"--reason {said!r} only stands for your own words: look, and say what you saw")
