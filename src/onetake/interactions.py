@@ -18,6 +18,7 @@ from onetake.model import Entry, Request, Response, Violation, header
 from onetake.provenance import provenance, sdk_of
 from onetake.scrub.scanning import Finding, scan
 from onetake.steps import Asked, Live, Policy
+from onetake.verdicts import restated
 
 
 def entry_of(call: Live, response: Response, judgement: Judgement, policy: Policy) -> Entry:
@@ -35,7 +36,7 @@ def entry_of(call: Live, response: Response, judgement: Judgement, policy: Polic
         content = scrubbed if content is response else asked.scrubbing.response(content)
         reading = dialect.read(asked.scrubbed, content)
     return Entry(
-        verdict=judgement.verdict,
+        verdict=restated(judgement.verdict, scrubbed),
         request=asked.scrubbed,
         response=scrubbed,
         key=asked.key if asked.keyed is asked.scrubbed else policy.keyer.key(asked.scrubbed, asked.days),

@@ -13,6 +13,7 @@ from onetake.upkeep import secrets
 from onetake.upkeep.entry_checks import dialect_of
 from onetake.upkeep.ruling import Ruled
 from onetake.upkeep.stored_rules import days_of
+from onetake.verdicts import restated
 
 
 class CannotRekeyError(Exception):
@@ -58,6 +59,7 @@ def _scrubbed(entry: Entry, scrubbing: Scrubbing) -> Entry:
         return entry
     return replace(
         rest,
+        verdict=restated(entry.verdict, response),
         request=request,
         response=response,
         answer=entry.answer if is_same else _answer(entry, request, content),
