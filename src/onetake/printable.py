@@ -43,11 +43,17 @@ def one_line(text: str, width: int = 200) -> str:
         width: Longest result, in characters, 1 or more.
 
     Returns:
-        What `block` gives, each line end as `⏎`, shortened in the middle with `…`.
+        What `block` gives, each line end as `⏎`, shortened in the middle with `…`; then without the secrets that the
+        built-in list knows, since half of one is known to nobody.
     """
     if len(text) > 40 * width:  # what is cut away need not be cleaned
         text = text[: 20 * width] + "…" + text[-20 * width :]
-    text = block(text).replace("\n", "⏎")
+    text = block(text)
+    if len(text) > width:
+        from onetake.scrub import shown  # slow to load, and most texts are short
+
+        text = shown(text)
+    text = text.replace("\n", "⏎")
     if len(text) <= width:
         return text
     head = width // 2

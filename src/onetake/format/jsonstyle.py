@@ -96,7 +96,7 @@ def style(name: str) -> Style:
     """
     match = _NAME.fullmatch(name)
     if match is None:
-        raise FormatError(f"unknown style {name[:40]!r}: a newer onetake may know it, or the entry was edited by hand")
+        raise FormatError(f"unknown style {one_line(name, 40)!r}: a newer onetake may know it, or the entry was edited by hand")
     layout, ascii_only, markup, slash, newline = match.groups()
     string = encode_basestring_ascii if ascii_only else encode_basestring
     item, colon = (",", ":") if layout == "compact" else (", ", ": ")

@@ -34,7 +34,7 @@ from onetake.scrub.shapes import (
 )
 from onetake.settings import ScrubRules
 
-__all__ = ["SCRUBS", "Finding", "Scrubber", "Scrubbing", "scan", "shown"]
+__all__ = ["SCRUBS", "Finding", "Scrubber", "Scrubbing", "may_hold_secret", "scan", "shown", "shown_data"]
 
 SCRUBS = ("s1",)
 """The versions of the list and of the placeholders, newest first; every entry names its own.
@@ -45,7 +45,31 @@ s1: the first.
 
 def shown(text: str) -> str:
     """Return a message as it may be printed where no project's rules are known: without what the list knows."""
-    return Scrubber().begin().text(text)
+    return _plain().begin().text(text)
+
+
+def shown_data(data: Any) -> Any:
+    """Return JSON data as it may be printed: its texts and the names of its fields as `shown` returns them."""
+    return _shown_data(data, _plain().begin().text)
+
+
+def _shown_data(data: Any, scrub: Callable[[str], str]) -> Any:
+    if isinstance(data, str):
+        return scrub(data)
+    if isinstance(data, dict):
+        return {scrub(name): _shown_data(value, scrub) for name, value in data.items()}
+    return [_shown_data(item, scrub) for item in data] if isinstance(data, list | tuple) else data
+
+
+def may_hold_secret(text: str) -> bool:
+    """Tell quickly whether a message may hold a secret that the list knows; False is certain."""
+    return _plain().finder.suspects(text)
+
+
+@lru_cache(1)
+def _plain() -> Scrubber:
+    """Return a scrubber without rules of a project."""
+    return Scrubber()
 
 
 _ORDINARY = 'Say "hello, World" 1234567890 times.\n'
@@ -246,13 +270,15 @@ class _Placeholders:
 
 
 def _needs_a_look(pair: tuple[str, str]) -> bool:
-    """Tell whether the name of a header says that its value is, holds or makes known a secret."""
-    return _tells(pair[0].lower())
+    """Tell whether the name of a header says that its value is, holds or makes known a secret, or may be one itself."""
+    return _tells(pair[0])
 
 
 @lru_cache(1024)
 def _tells(name: str) -> bool:
-    return is_credential_header(name) or name in ACCOUNT_HEADERS or name in URL_HEADERS or name == "set-cookie"
+    low = name.lower()
+    is_telling = is_credential_header(low) or low in ACCOUNT_HEADERS or low in URL_HEADERS or low == "set-cookie"
+    return is_telling or may_hold_secret(name)
 
 
 def _restated(headers: Headers, longer: int) -> Headers:

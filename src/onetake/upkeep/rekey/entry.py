@@ -37,9 +37,11 @@ def rekeyed(entry: Entry, ruled: Ruled, days: tuple[Any, ...] | None) -> Entry:
     stays = _keeps_headers(entry, ruled) and secrets.is_clear(entry, ruled.scrubber)
     new = entry if stays else _scrubbed(entry, ruled.scrubber.begin())
     key, spec = _keyed(new.request, ruled, days or days_of(entry))
-    if new is entry and key == entry.key and key_specs.format_age(entry.key_spec) is not Age.OLDER:
-        return entry
-    return replace(new, key=key, key_spec=spec)
+    if new is not entry or key != entry.key or key_specs.format_age(entry.key_spec) is Age.OLDER:
+        new = replace(new, key=key, key_spec=spec)
+    if not stays and secrets.fixed(new, ruled.scrubber.begin()):
+        raise CannotRekeyError("it holds a secret that cannot be scrubbed", secrets.MEND)
+    return new
 
 
 def _keeps_headers(entry: Entry, ruled: Ruled) -> bool:
