@@ -20,9 +20,11 @@ def entry(direct):
 
 @pytest.mark.parametrize(
     "verdict",
-    ["", "good:", "good:x", "Good", "kept", "kept:", "kept:nonsense", "kept:status", "kept:status:", "kept:status:abc"]
-    + ["kept:status:200", "kept:status:4xx", "kept:violation:x", "kept:json", "left", "left:", "left:abc", "left:-5"]
-    + ["left:99999", "left: 5", "reject", "reject:", "splendid"],
+    [
+        *("", "good:", "good:x", "Good", "splendid", "kept", "kept:", "kept:nonsense", "kept:violation:x", "kept:json"),
+        *("kept:status", "kept:status:", "kept:status:abc", "kept:status:200", "kept:status:4xx"),
+        *("left", "left:", "left:abc", "left:-5", "left:99999", "left: 5", "reject", "reject:"),
+    ],
 )
 def test_what_the_gate_never_says_of_a_whole_answer_is_no_verdict(entry, verdict):
     assert verdicts.is_given(entry)
@@ -69,4 +71,8 @@ def test_what_was_scrubbed_may_say_how_many_bytes_came(entry):
 
 def test_only_what_was_left_is_restated():
     response = Response(200, (), b"data")
-    assert [verdicts.restated(one, response) for one in ("good", "kept:cut", "left:9")] == ["good", "kept:cut", "left:4"]
+    assert [verdicts.restated(one, response) for one in ("good", "kept:cut", "left:9")] == [
+        "good",
+        "kept:cut",
+        "left:4",
+    ]

@@ -12,16 +12,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
-from urllib.parse import quote, quote_plus, unquote_plus
+from urllib.parse import quote, quote_plus
 
 from onetake import jsonpath
 from onetake.errors import UsageError
 from onetake.key.url import KEY_HEADERS
 from onetake.model import Headers, Request, Response, header
 from onetake.scrub.bodies import Chunk, chunk_edits, chunks, is_clear
-from onetake.scrub.finder import PLACEHOLDER, Finder, Hit
+from onetake.scrub.finder import Finder
 from onetake.scrub.heads import HeaderList, cookie_values, known_values, without_credentials
 from onetake.scrub.lanes import Edit, Search
+from onetake.scrub.placeholders import Placeholders
 from onetake.scrub.scanning import Finding, scan
 from onetake.scrub.shapes import (
     ACCOUNT_HEADERS,
@@ -147,7 +148,7 @@ class Scrubbing:
         self._scrubber = scrubber
         self._known: list[str] = []
         self._finder = scrubber.finder
-        self._names = _Placeholders()
+        self._names = Placeholders()
         self._spans: dict[str, None] = {}
 
     @property
@@ -242,31 +243,6 @@ class Scrubbing:
 
     def _note(self, spans: Iterable[str]) -> None:
         self._spans.update(dict.fromkeys(spans))
-
-
-class _Placeholders:
-    """The numbers of one interaction: by first appearance within a kind, after those that its texts already hold."""
-
-    def __init__(self) -> None:
-        self._given: dict[str, str] = {}
-        self._last: dict[str, int] = {}
-        self._watched: tuple[str | bytes, ...] = ()
-
-    def watch(self, *texts: str | bytes) -> None:
-        """Note the texts that are worked on now: the placeholders in them are taken. They are read only on a hit."""
-        self._watched = texts
-
-    def name(self, hit: Hit) -> str:
-        """Return the placeholder of a secret: the same for the same one."""
-        for text in self._watched:
-            plain = text if isinstance(text, str) else text.decode("latin-1")
-            for kind, number in PLACEHOLDER.findall(unquote_plus(plain)):
-                self._last[kind] = max(self._last.get(kind, 0), int(number))
-        self._watched = ()
-        if hit.secret not in self._given:
-            self._last[hit.kind] = self._last.get(hit.kind, 0) + 1
-            self._given[hit.secret] = f"[{hit.kind} {self._last[hit.kind]}]"
-        return self._given[hit.secret]
 
 
 def _needs_a_look(pair: tuple[str, str]) -> bool:

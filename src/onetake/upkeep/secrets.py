@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from onetake.model import Entry, Violation
 from onetake.scrub import Scrubber, Scrubbing, may_hold_secret
 from onetake.scrub.scanning import scan
 from onetake.settings import load_settings
+from onetake.stores.naming import SIDE_FOLDERS, is_side
 from onetake.strictjson import one_line_writer
 from onetake.upkeep import mends
 from onetake.upkeep.findings import Code, Finding, finding
@@ -50,6 +52,20 @@ def in_name(path: Path) -> Iterator[Finding]:
         for found in scan(part.encode("utf-8", "surrogateescape")):
             where = "file" if part == path.name else "folder"
             yield finding(Code.SECRET, path, f"{found.kind} in the name of the {where}", _RENAME)
+
+
+def in_side_names(folder: Path) -> Iterator[Finding]:
+    """Look through the names of what lies where a cassette has its sidecars, and is called as none is.
+
+    Args:
+        folder: The cassette's.
+    """
+    for name in SIDE_FOLDERS:
+        place, others = folder / name, []
+        with suppress(OSError):  # what cannot be listed is told elsewhere
+            others = [] if place.is_symlink() else sorted(place.iterdir())
+        for path in others:
+            yield from () if is_side(f"{name}/{path.name}") else in_name(path)
 
 
 def _in_bytes(path: Path, data: bytes) -> Iterator[Finding]:

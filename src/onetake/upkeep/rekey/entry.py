@@ -39,9 +39,15 @@ def rekeyed(entry: Entry, ruled: Ruled, days: tuple[Any, ...] | None) -> Entry:
     key, spec = _keyed(new.request, ruled, days or days_of(entry))
     if new is not entry or key != entry.key or key_specs.format_age(entry.key_spec) is Age.OLDER:
         new = replace(new, key=key, key_spec=spec)
-    if not stays and secrets.fixed(new, ruled.scrubber.begin()):
+    if not stays and _holds_secret(new, ruled.scrubber.begin()):
         raise CannotRekeyError("it holds a secret that cannot be scrubbed", secrets.MEND)
     return new
+
+
+def _holds_secret(entry: Entry, scrubbing: Scrubbing) -> bool:
+    """Tell whether a secret is left that no scrub takes out; in an answer, where the response does not say it."""
+    said = repr(entry.answer)
+    return secrets.fixed(entry, scrubbing) or scrubbing.text(said) != said
 
 
 def _keeps_headers(entry: Entry, ruled: Ruled) -> bool:
@@ -65,7 +71,7 @@ def _scrubbed(entry: Entry, scrubbing: Scrubbing) -> Entry:
         request=request,
         response=response,
         answer=entry.answer if is_same else _answer(entry, request, content),
-        scrubbed=tuple(dict.fromkeys((*entry.scrubbed, *scrubbing.spans))),
+        scrubbed=tuple(dict.fromkeys((*rest.scrubbed, *scrubbing.spans))),
     )
 
 
