@@ -140,6 +140,16 @@ def test_a_stream_that_was_left_is_kept_and_not_judged(direct):
     assert direct(talk.store, "none", contracts=(LABELS,)).ask("q").response == left
 
 
+def test_a_stream_that_was_left_is_as_long_as_what_is_stored_of_it(direct):
+    talk = direct()
+    data = f'data: {{"note": "{SECRET}"}}\n\n'.encode()
+    talk.answer(talk.ask("q"), Response(200, (("content-type", "text/event-stream"),), data, cut=Cut.LEFT))
+    (entry,) = talk.entries()
+    assert entry.response.body == b'data: {"note": "[openai key 1]"}\n\n'
+    assert entry.verdict == f"left:{len(entry.response.body)}"
+    assert direct(talk.store, "none").ask("q").response == entry.response
+
+
 def test_what_the_person_who_records_should_know_is_said(direct, capsys):
     direct().call("q", direct.said("half", finish="length"))
     assert "the stored answer was cut by the token limit: POST https://api.openai.com" in capsys.readouterr().err

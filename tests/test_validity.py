@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel
 from onetake.contract import Contract
 from onetake.decide import Found
 from onetake.errors import InteractionNotFound
-from onetake.model import Mode
+from onetake.model import Cut, Mode, Response
 from onetake.settings import MaxAge
 from onetake.steps import Policy
 from onetake.validity import UNKNOWN, Validity, moment, when
@@ -149,7 +149,7 @@ def test_of_several_contracts_the_one_that_selects_counts(entry):
 
 
 def test_a_kept_answer_needs_a_session_that_keeps_its_kind(entry):
-    kept = entry(verdict="kept:status:429")
+    kept = entry(verdict="kept:status:429", response=Response(429))
     assert word(kept, keep=("status:429",))[0] is Found.VALID
     assert word(kept, keep=("status:4xx",))[0] is Found.VALID
     found, why = word(kept, keep=("status:5xx", "length"))
@@ -159,7 +159,18 @@ def test_a_kept_answer_needs_a_session_that_keeps_its_kind(entry):
 
 
 def test_a_left_answer_is_not_judged(entry):
-    assert word(entry("no json", verdict="left:7"), labels())[0] is Found.VALID
+    left = Response(200, (), b"no json", cut=Cut.LEFT)
+    assert word(entry(verdict="left:7", response=left), labels())[0] is Found.VALID
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    ["good:", "left:abc", "left:-5", "left:99999", "kept:", "kept:nonsense", "kept:status:abc", "kept:status:429"],
+)
+def test_a_verdict_that_the_gate_never_gives_is_never_valid(entry, verdict):
+    kinds = ("nonsense", "status:abc", "status:429", "status:4xx", "")
+    found, why = word(entry("no json", verdict=verdict), labels(), keep=kinds)
+    assert (found, why) == (Found.UNKEPT, f"its verdict {verdict!r} is none that the gate gives")
 
 
 def test_a_reject_is_never_valid(entry):

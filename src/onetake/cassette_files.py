@@ -12,6 +12,7 @@ from onetake.cassette import Damaged
 from onetake.errors import FormatError, StoreError
 from onetake.format import load_entry
 from onetake.model import Entry
+from onetake.printable import short_key
 from onetake.stores import FILE, Store, files, open_store
 from onetake.stores.naming import SIDE_FOLDERS, Slot, parse_name
 
@@ -140,7 +141,8 @@ def read_entry(path: Path, store: Store | None = None) -> Entry | Damaged:
         return Damaged(path.as_posix(), str(error).removeprefix(f"{path.as_posix()}: "))
     said = parse_name(path.name)
     if said is not None and said != (entry.key[:16], entry.ordinal):
-        why = f"its name is not that of the entry in it (key {entry.key[:16]}, ordinal {entry.ordinal}): rename it"
+        own = f"key {short_key(entry.key)}, ordinal {entry.ordinal}"
+        why = f"its name is not that of the entry in it ({own}): rename it"
         return Damaged(path.as_posix(), why)
     return entry
 

@@ -19,6 +19,7 @@ from onetake.provenance import provenance, sdk_of
 from onetake.scrub.scanning import Finding, scan
 from onetake.steps import Asked, Live, Policy
 from onetake.stores.naming import schema_name
+from onetake.verdicts import restated
 
 
 def entry_of(call: Live, response: Response, judgement: Judgement, policy: Policy) -> Entry:
@@ -36,7 +37,7 @@ def entry_of(call: Live, response: Response, judgement: Judgement, policy: Polic
         content = scrubbed if content is response else asked.scrubbing.response(content)
         reading = dialect.read(asked.scrubbed, content)
     return Entry(
-        verdict=judgement.verdict,
+        verdict=restated(judgement.verdict, scrubbed),
         request=asked.scrubbed,
         response=scrubbed,
         key=asked.key if asked.keyed is asked.scrubbed else policy.keyer.key(asked.scrubbed, asked.days),

@@ -16,6 +16,7 @@ _UNSAFE = re.compile(
     "|[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
 )
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_KEY = re.compile("[0-9a-f]{64}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -43,15 +44,34 @@ def one_line(text: str, width: int = 200) -> str:
         width: Longest result, in characters, 1 or more.
 
     Returns:
-        What `block` gives, each line end as `⏎`, shortened in the middle with `…`.
+        What `block` gives, each line end as `⏎`, shortened in the middle with `…`; then without the secrets that the
+        built-in list knows, since half of one is known to nobody.
     """
     if len(text) > 40 * width:  # what is cut away need not be cleaned
         text = text[: 20 * width] + "…" + text[-20 * width :]
-    text = block(text).replace("\n", "⏎")
+    text = block(text)
+    if len(text) > width:
+        from onetake.scrub import shown  # slow to load, and most texts are short
+
+        text = shown(text)
+    text = text.replace("\n", "⏎")
     if len(text) <= width:
         return text
     head = width // 2
     return text[:head] + "…" + text[len(text) - (width - 1 - head) :]
+
+
+def short_key(key: str) -> str:
+    """Return the first digits of a key, as file names have them; what a file says is one may be a secret.
+
+    Args:
+        key: 64 hex digits, or any text in their place.
+    """
+    if _KEY.fullmatch(key):
+        return key[:16]
+    from onetake.scrub import shown  # slow to load, and nearly every key is one
+
+    return block(shown(key))[:16]
 
 
 def spelled(text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from onetake import gate
+from onetake import gate, verdicts
 from onetake.contract import Contract
 from onetake.decide import Found
 from onetake.model import ContractRef, Entry
@@ -83,7 +83,7 @@ class Validity:
 
     def _judge(self, entry: Entry, contracts: tuple[Contract, ...]) -> tuple[Found, str]:
         kind, _, reason = entry.verdict.partition(":")
-        if kind not in ("good", "kept", "left", "reject") or (kind == "good") is bool(reason):
+        if not verdicts.is_given(entry):
             return Found.UNKEPT, f"its verdict {one_line(entry.verdict, 40)!r} is none that the gate gives"
         if kind == "reject":
             return Found.UNKEPT, "it is a reject: an answer that was refused is never replayed"

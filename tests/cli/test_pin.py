@@ -65,3 +65,20 @@ def test_what_is_wrong_is_told_before_anything_is_written(run, path):
     other.write_bytes(b"{")
     assert run("pin", path, other)[0] == 5
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("words", [("--reason", "the golden one"), (), ("--remove",)])
+def test_of_an_entry_that_holds_a_secret_that_is_said_and_what_the_check_says_mends_it(run, store, make_entry, words):
+    secret = "sk-proj-" + "aB3dE5fG7hJ9kL1m" * 3
+    (path,) = store(make_entry("one"))
+    text = path.read_text().replace("tests/test_a.py::test_b", f"tests/test_a.py::test_b[{secret}]")
+    path.write_text(
+        text.replace('"recorded_at"', '"pinned": {"at": "now"}, "recorded_at"') if "--remove" in words else text
+    )
+    before = path.read_bytes()
+    code, out, _ = run("pin", path, *words, "--json")
+    (said,) = json.loads(out)["entries"]
+    (found,) = [one for one in json.loads(run("check", "--json")[1])["findings"] if one["code"] == "secret"]
+    assert (code, said["why"]) == (1, f"the entry itself holds a secret, and is not changed: {found['mend']}")
+    assert "onetake rekey cassettes/a --yes" in found["mend"]
+    assert path.read_bytes() == before

@@ -130,6 +130,13 @@ class Folder:
         path.write_text(text.replace(old, new), encoding="utf-8", newline="")
 
     @staticmethod
+    def without(path: Path, *names: str) -> None:
+        """Take fields out of an entry's file."""
+        entry = load_entry(path.read_bytes(), lambda name: None)
+        assert all(getattr(entry, name) for name in names)
+        path.write_bytes(dump_entry(replace(entry, **dict.fromkeys(names)))[0])
+
+    @staticmethod
     def edit_answer(path: Path, old: str, new: str) -> None:
         """Change what the model said, in the response and in the answer that is derived from it."""
         entry = load_entry(path.read_bytes(), lambda name: None)

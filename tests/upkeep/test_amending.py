@@ -11,7 +11,7 @@ import pytest
 from onetake.errors import FormatError
 from onetake.format import load_entry
 from onetake.upkeep import amending
-from onetake.upkeep.amending import amend
+from onetake.upkeep.amending import SecretThereError, amend
 from onetake.writing import SecretLeftError
 
 
@@ -62,9 +62,20 @@ def test_an_entry_that_was_recorded_again_meanwhile_is_left_alone(folder, path, 
 
 def test_a_change_that_holds_a_secret_is_not_written(path):
     before = path.read_bytes()
-    with pytest.raises(SecretLeftError):
+    with pytest.raises(SecretLeftError) as caught:
         amend(path, load(path), lambda provenance: {**provenance, "note": "sk-proj-" + "Ab1" * 16})
+    assert caught.type is SecretLeftError
     assert path.read_bytes() == before
+
+
+def test_whose_secret_it_is_that_keeps_a_change_from_being_written_is_told(folder, path):
+    folder.rewrite(path, test="tests/test_a.py::test_b[sk-proj-" + "Ab1" * 16 + "]")
+    before = path.read_bytes()
+    for change in (lambda provenance: {**provenance, "note": 1}, lambda provenance: provenance):
+        with pytest.raises(SecretThereError):
+            amend(path, load(path), change)
+    assert path.read_bytes() == before
+    assert amend(path, load(path), lambda provenance: {**provenance, "test": "tests/test_a.py::test_b"})
 
 
 def test_a_file_keeps_the_name_that_somebody_gave_it(path):

@@ -45,6 +45,34 @@ BROKEN = {
         lambda folder, path: folder.edit(path, '"good"', '"splendid"'),
         "the gate gives no verdict 'splendid'",
     ),
+    "good, and more": (
+        lambda folder, path: folder.edit(path, '"good"', '"good:"'),
+        "the gate gives no verdict 'good:'",
+    ),
+    "left, by its verdict alone": (
+        lambda folder, path: folder.edit(path, '"good"', '"left:99999"'),
+        "the gate gives no verdict 'left:99999'",
+    ),
+    "kept for nothing": (
+        lambda folder, path: folder.edit(path, '"good"', '"kept:nonsense"'),
+        "the gate gives no verdict 'kept:nonsense'",
+    ),
+    "kept for no status": (
+        lambda folder, path: folder.edit(path, '"good"', '"kept:status:abc"'),
+        "the gate gives no verdict 'kept:status:abc'",
+    ),
+    "an answer without its dialect": (
+        lambda folder, path: folder.edit(path, '  "dialect": "openai-chat/1",\n', ""),
+        "it has an answer and names no dialect that read it",
+    ),
+    "a dialect without its answer": (
+        lambda folder, path: folder.without(path, "answer"),
+        "its answer is not what openai-chat/1 reads in its response",
+    ),
+    "neither dialect nor answer": (
+        lambda folder, path: folder.without(path, "answer", "dialect"),
+        "its answer is gone: openai-chat/1 reads one in its response",
+    ),
     "a reject": (
         lambda folder, path: folder.edit(path, '"good"', '"reject:cut"'),
         "its verdict is 'reject:cut': a refused answer",
@@ -112,3 +140,11 @@ def test_an_answer_in_a_coding_that_is_not_installed_cannot_be_verified(folder):
     at = text.index('"headers": [', text.index('"response"')) + len('"headers": [')
     path.write_text(text[:at] + '["content-encoding", "snappy"], ' + text[at:])
     assert folder.codes() == ["unchecked"]
+
+
+def test_an_entry_of_which_nothing_says_that_its_api_was_known_has_lost_no_answer(folder):
+    (path,) = folder.record(contract=None)
+    folder.without(path, "answer", "dialect")
+    assert folder.codes() == ["broken"]
+    folder.rewrite(path, model_asked=None)
+    assert folder.codes() == []

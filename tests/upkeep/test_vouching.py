@@ -221,6 +221,17 @@ def test_a_damaged_entry_is_not_vouched_for(folder, predating, old, new, why):
     assert predating.read_bytes() == before
 
 
+@pytest.mark.parametrize("old", ['"test": "', '"watch": "'])
+def test_of_an_entry_that_holds_a_secret_itself_the_check_says_what_mends_it(folder, predating, old):
+    text = predating.read_text()
+    predating.write_text(text.replace(old, old + "sk-proj-" + "Ab1" * 16 + "-", 1))
+    (found,) = [one for one in folder.findings() if one.code == "secret"]
+    before = predating.read_bytes()
+    (done,) = vouch_all([predating])
+    assert done.refusal == found
+    assert predating.read_bytes() == before
+
+
 def test_an_entry_without_a_parser_is_refused(folder, answer):
     (unwatched,) = folder.record()
     (unjudged,) = folder.record(contract=None, folder="cassettes/other")

@@ -15,6 +15,7 @@ from onetake.cli import output
 from onetake.cli.entries import as_path, settings_root
 from onetake.errors import UsageError
 from onetake.model import Entry
+from onetake.printable import short_key
 from onetake.stores import open_store
 from onetake.stores.naming import folder_name
 
@@ -108,7 +109,7 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     contract = row["contract"]
     said = f"{contract['name']} v{contract['schema_version']}" if contract else "unjudged" if row["unjudged"] else ""
     return (
-        row["key"][:16] + (f"-{row['ordinal']}" if row["ordinal"] else ""),
+        short_key(row["key"]) + (f"-{row['ordinal']}" if row["ordinal"] else ""),
         f"{row['operation']} {row['model_asked'] or ''}".rstrip(),
         row["verdict"],
         said,

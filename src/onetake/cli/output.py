@@ -1,7 +1,8 @@
 """What commands print: JSON for programs, tables for a terminal, plain lines for everything else.
 
-Every text goes through `printable`, here and nowhere else, so that nothing a model or a file said reaches a terminal as
-a control sequence.
+Every text goes through `printable` and `scrub`, here and nowhere else, so that nothing a model or a file said reaches a
+terminal as a control sequence, and no secret that lies in a file or in its name is told. What was shortened before was
+scrubbed before: see `printable.one_line`.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ _NARROW = 80
 _LONGEST = 4096
 """Characters of a cell or title that are shown: as many as a path may have, since what is copied must be whole."""
 
+_SHORTEST_SECRET = 12
+"""Characters: no secret that is known by its look is shorter."""
+
 _VERBATIM = re.compile(r"^//[?.]/(UNC/|(?=[A-Za-z]:))")
 """How Windows begins a path that it takes word for word, with slashes: nobody writes it so, and it hides the drive."""
 
@@ -52,15 +56,21 @@ def json_option(help: str = "Print one JSON document.", *, on_stderr: bool = Fal
 
 
 def print_json(value: Any) -> None:
-    """Print a JSON document, ASCII only: safe on any terminal, and exact for any text.
+    """Print a JSON document, ASCII only: safe on any terminal, and exact for any text but a secret.
 
     A number that no float holds is a text there: readers would make infinity of it, or the largest float.
     """
+    text = _document(value)
+    from onetake.scrub import may_hold_secret, shown_data  # slow to load
+
+    click.echo(_document(shown_data(value)) if may_hold_secret(text) else text)
+
+
+def _document(value: Any) -> str:
     try:
-        text = _laid_out(value, "\n")
+        return _laid_out(value, "\n")
     except ValueError:
-        text = _laid_out(finite(value), "\n")
-    click.echo(text)
+        return _laid_out(finite(value), "\n")
 
 
 def _laid_out(value: Any, pad: str) -> str:
@@ -99,7 +109,7 @@ def print_error(error: Mapping[str, Any], *, on_stderr: bool) -> None:
 
 def say(text: str = "") -> None:
     """Print lines of text."""
-    click.echo(block(text))
+    click.echo(_shown(block(text)))
 
 
 def title(text: str) -> None:
@@ -109,12 +119,12 @@ def title(text: str) -> None:
         return
     from rich.text import Text
 
-    _console().print(Text(one_line(text, _LONGEST), style="bold"), soft_wrap=True)
+    _console().print(Text(_shown(one_line(text, _LONGEST)), style="bold"), soft_wrap=True)
 
 
 def fields(pairs: Sequence[tuple[str, str]]) -> None:
     """Print names and values, one a line, aligned; those without a value are left out, further lines indented."""
-    shown = [(name, block(value)) for name, value in pairs if value]
+    shown = [(name, _shown(block(value))) for name, value in pairs if value]
     width = max((len(name) for name, _ in shown), default=0)
     for name, value in shown:
         lines = value.split("\n")
@@ -126,7 +136,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows of one-line cells; columns without any value are left out."""
     kept = [i for i in range(len(columns)) if any(row[i] for row in rows)]
     heads = [columns[i] for i in kept]
-    cells = [[one_line(row[i], _LONGEST) for i in kept] for row in rows]
+    cells = [[_shown(one_line(row[i], _LONGEST)) for i in kept] for row in rows]
     if not _is_terminal():
         _aligned(heads, cells)
     elif _console().width < _NARROW:
@@ -165,6 +175,15 @@ def told(path: PurePath, here: PurePath) -> str:
     """
     full, base = (type(path)(_VERBATIM.sub(_as_written, each.as_posix())) for each in (path, here))
     return (full.relative_to(base) if full.is_relative_to(base) else full).as_posix()
+
+
+def _shown(text: str) -> str:
+    """Return a text without secrets, as all of it is printed."""
+    if len(text) < _SHORTEST_SECRET:
+        return text
+    from onetake.scrub import shown  # slow to load
+
+    return shown(text)
 
 
 def _as_written(found: re.Match[str]) -> str:

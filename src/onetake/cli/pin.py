@@ -16,8 +16,10 @@ from onetake.model import Entry
 from onetake.pins import Pins
 from onetake.scrub import Scrubber
 from onetake.settings import load_settings
+from onetake.upkeep.amending import SecretThereError
 from onetake.upkeep.noted import reason_of
 from onetake.upkeep.pinning import pin as pin_entry
+from onetake.upkeep.pinning import secret_there
 from onetake.upkeep.pinning import unpin as unpin_entry
 from onetake.writing import SecretLeftError
 
@@ -57,6 +59,8 @@ def _changed(path: Path, entry: Entry, reason: str, *, remove: bool) -> dict[str
     try:
         done = unpin_entry(path, entry) if remove else pin_entry(path, entry, said)
         why = by_settings if done else "its file was changed meanwhile: try again"
+    except SecretThereError:
+        done, why = False, secret_there(path)
     except SecretLeftError:
         done, why = False, "the reason would hold a secret that cannot be scrubbed: say it in other words"
     pinned = bool(by_settings) if done and remove else done is not remove

@@ -16,6 +16,7 @@ from onetake.cli.readable import entry_data, finishes, pretty, request_text, res
 from onetake.cli.textconv import entry_alone
 from onetake.errors import FormatError, UsageError
 from onetake.model import Entry
+from onetake.printable import short_key
 
 
 @click.command()
@@ -124,7 +125,7 @@ def _noted(said: Any) -> str:
 def _adopted(said: Any) -> str:
     """Return where an adopted answer comes from: it was given to another request."""
     noted = _noted(said)
-    old = str(said.get("from", ""))[:16] if isinstance(said, Mapping) else ""
+    old = short_key(str(said.get("from", ""))) if isinstance(said, Mapping) else ""
     return f"from the entry with the key {old}, {noted}" if old else noted
 
 

@@ -10,13 +10,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from onetake.errors import FormatError, NewerFormatError
-from onetake.format.answers import fold_answer, unfold_answer
+from onetake.format.answers import fold_answer, unfold_answer, unread
 from onetake.format.bodies import fold_body, unfold_body
 from onetake.format.entryjson import LARGEST, parse_entry
 from onetake.format.fields import NEEDED, Fields
 from onetake.format.layout import print_tree
 from onetake.format.sidecar import REMEDY, Side
-from onetake.model import ContractRef, Cut, Entry, Headers, KeySpec, Request, Response, Violation, header
+from onetake.model import Answer, ContractRef, Cut, Entry, Headers, KeySpec, Request, Response, Violation, header
+from onetake.printable import one_line
 
 FORMAT_VERSION = 1
 """The version that `dump_entry` writes and the newest that `load_entry` reads.
@@ -93,8 +94,21 @@ def _entry_tree(entry: Entry, sides: dict[str, bytes]) -> dict[str, Any]:
     tree |= {"key": entry.key, "ordinal": entry.ordinal}
     for name, value in entry.extra.items():
         # What a known object held beyond its known fields is kept under that object's name.
-        tree[name] = tree[name] | value if name in tree else value
+        if name in tree:
+            tree[name] = _beside(tree[name], value)
+        elif name not in _PARTS:  # without that object it says nothing
+            tree[name] = value
     return tree
+
+
+def _beside(known: Any, more: Any) -> Any:
+    """Return a tree with more members at the same places; what is known stays as it is."""
+    if type(known) is dict and type(more) is dict:
+        both = {name: _beside(known[name], value) if name in known else value for name, value in more.items()}
+        return known | both
+    if type(known) is list and type(more) is list:
+        return [*map(_beside, known, more), *known[len(more) :]]
+    return known
 
 
 def _given(**fields: Any) -> dict[str, Any]:
@@ -138,8 +152,8 @@ def _entry(fields: dict[str, Any], side: Side) -> Entry:
         contract=None if contract in (None, NEEDED) else _part("contract", contract, extra, _contract),
         provenance=provenance,
         dialect=dialect,
-        answer=None if answer is None else _within("answer", unfold_answer, answer, side),
-        violations=tuple(map(_violation, violations)),
+        answer=None if answer is None else _answer(answer, extra, side),
+        violations=_violations(violations, extra),
         request=_part("request", request, extra, _request, side),
         response=_part("response", response, extra, _response, side),
         metrics=metrics,
@@ -175,6 +189,20 @@ def _contract(part: dict[str, Any]) -> ContractRef:
     return ContractRef(*_CONTRACT.take(part))
 
 
+def _answer(tree: Any, extra: dict[str, Any], side: Side) -> Answer:
+    answer = _within("answer", unfold_answer, tree, side)
+    if rest := unread(tree):
+        extra["answer"] = rest
+    return answer
+
+
+def _violations(parts: Sequence[Any], extra: dict[str, Any]) -> tuple[Violation, ...]:
+    found = tuple(map(_violation, parts))
+    if any(parts):  # each has only what is not known of it left
+        extra["violations"] = parts
+    return found
+
+
 def _violation(part: Any) -> Violation:
     if type(part) is not dict:
         raise FormatError("a violation must be an object")
@@ -189,7 +217,7 @@ def _request(part: dict[str, Any], side: Side) -> Request:
 def _response(part: dict[str, Any], side: Side) -> Response:
     status, headers, decoded, cut = _RESPONSE.take(part)
     if cut not in _CUTS:
-        raise FormatError(f"cut must be provider or left, not {cut[:40]!r}")
+        raise FormatError(f"cut must be provider or left, not {one_line(cut, 40)!r}")
     return Response(status, _headers(headers), _body(part, side), decoded, _CUTS[cut])
 
 
@@ -239,4 +267,6 @@ _VIOLATION = Fields(("path", str, NEEDED), ("expected", str, NEEDED), ("found", 
 _REQUEST = Fields(("method", str, NEEDED), ("url", str, NEEDED), ("headers", list, list))
 _RESPONSE = Fields(("status", int, NEEDED), ("headers", list, list), ("decoded", str, str), ("cut", str, str))
 _KEY_SPEC = Fields(("recipe", str, NEEDED), ("scrub", str, NEEDED), ("rules", dict, dict))
+_PARTS = frozenset(("contract", "answer", "violations"))
+"""Known fields that an entry may be without."""
 _CUTS = {cut.value: cut for cut in Cut}

@@ -35,6 +35,29 @@ def unfold_answer(tree: Any, side: Side) -> Answer:
     return Answer(tuple([_unfold_choice(choice, side) for choice in choices]))
 
 
+def unread(tree: dict[str, Any]) -> dict[str, Any]:
+    """Return what the tree of an answer holds that `unfold_answer` does not read, each at its place; nearly always {}.
+
+    Args:
+        tree: As `unfold_answer` took it.
+    """
+    choices = list(map(_unread_of_choice, tree["choices"]))
+    rest = {name: value for name, value in tree.items() if name != "choices"} if len(tree) > 1 else {}
+    return {**rest, "choices": choices} if any(choices) else rest
+
+
+def _unread_of_choice(choice: dict[str, Any]) -> dict[str, Any]:
+    calls = [_others(call, _CALL) for call in choice.get("tool_calls", ())]
+    rest = _others(choice, _WITH_JSON if "json" in choice else _WITH_TEXT)
+    return {**rest, "tool_calls": calls} if any(calls) else rest
+
+
+def _others(tree: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
+    if known.issuperset(tree):
+        return {}
+    return {name: value for name, value in tree.items() if name not in known}
+
+
 def _fold_choice(choice: Choice, sides: dict[str, bytes]) -> dict[str, Any]:
     tree = {} if choice.text is None else _fold_said(choice.text, sides)
     if choice.tool_calls:
@@ -87,5 +110,8 @@ def _text(name: str, form: Any, side: Side) -> str | None:
 
 
 _TEXTS = ("text", "finish", "refusal", "reasoning")
+_CALL = frozenset(("name", "arguments"))
+_WITH_TEXT = frozenset((*_TEXTS, "tool_calls"))
+_WITH_JSON = _WITH_TEXT - {"text"} | {"json", "style"}
 _PLAIN = frozenset((str, type(None)))
 """What stands for itself; entries are read for every replay, and most texts of most answers are short, or none."""

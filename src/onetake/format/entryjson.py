@@ -9,6 +9,7 @@ from typing import Any
 
 from onetake.errors import FormatError
 from onetake.format.sidecar import LFS_POINTER, REMEDY
+from onetake.printable import one_line
 from onetake.strictjson import one_value_reader
 
 LARGEST = 64 * 1024 * 1024
@@ -57,7 +58,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]
         name = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {name[:40]!r} stands twice in one object, as after a bad merge")
+        raise ValueError(f"the key {one_line(name, 40)!r} stands twice in one object, as after a bad merge")
     return found
 
 

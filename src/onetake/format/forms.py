@@ -22,6 +22,7 @@ from typing import Any
 from onetake.errors import FormatError
 from onetake.format.jsonstyle import Spelled, Style, find_style, parse_number, style
 from onetake.format.sidecar import Side, ext_of, put_aside, take_back
+from onetake.printable import one_line
 
 LONG_STRING = 2048
 """Characters up to which base64 stays in the entry."""
@@ -217,7 +218,7 @@ def _items(value: list[Any], side: Side, values: bool) -> list[Any]:
 def _read_form(form: dict[str, Any], side: Side, values: bool) -> Any:
     reader = _READERS.get(frozenset(form))
     if reader is None:
-        raise FormatError(f"no form has exactly the keys {', '.join(sorted(form))[:100]}")
+        raise FormatError(f"no form has exactly the keys {one_line(', '.join(sorted(form)), 100)}")
     return reader(form, side, values)
 
 

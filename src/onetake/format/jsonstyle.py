@@ -22,6 +22,7 @@ from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any
 
 from onetake.errors import FormatError
+from onetake.printable import one_line
 from onetake.strictjson import Number, one_line_writer
 
 
@@ -96,7 +97,8 @@ def style(name: str) -> Style:
     """
     match = _NAME.fullmatch(name)
     if match is None:
-        raise FormatError(f"unknown style {name[:40]!r}: a newer onetake may know it, or the entry was edited by hand")
+        said = f"unknown style {one_line(name, 40)!r}"
+        raise FormatError(f"{said}: a newer onetake may know it, or the entry was edited by hand")
     layout, ascii_only, markup, slash, newline = match.groups()
     string = encode_basestring_ascii if ascii_only else encode_basestring
     item, colon = (",", ":") if layout == "compact" else (", ", ": ")

@@ -35,7 +35,9 @@ def take_back(raw: Any, side: Side) -> bytes:
     """
     if not isinstance(raw, dict):
         raise FormatError("$raw must be an object")
-    digest, ext, size = raw.get("sha256"), raw.get("ext"), raw.get("bytes")
+    if raw.keys() != _FIELDS:
+        raise FormatError("$raw must have exactly sha256, ext and bytes")
+    digest, ext, size = raw["sha256"], raw["ext"], raw["bytes"]
     if not (isinstance(digest, str) and _DIGEST.fullmatch(digest)):
         raise FormatError("$raw: sha256 must be 64 lower-case hex digits")
     if not (isinstance(ext, str) and _EXT.fullmatch(ext)):
@@ -83,6 +85,7 @@ def _suspicion(data: bytes) -> str:
 
 
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+_FIELDS = frozenset(("sha256", "ext", "bytes"))
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _EXT = re.compile(r"[a-z0-9]{1,12}")
 _MAGIC = (

@@ -170,6 +170,8 @@ def _rules_from(spec: Mapping[str, Any]) -> KeyRules:
     for name in (*_LISTS, "today", "replace"):
         if not isinstance(spec.get(name, []), list):
             raise TypeError(f"{name} is no list")
+    if any(rule.keys() != {"pattern", "with"} for rule in spec.get("replace", ())):
+        raise ValueError("a rule of replace has pattern and with, and nothing else")
     return KeyRules(
         **{name: tuple(spec.get(name, ())) for name in _LISTS},
         replace=tuple(Replace(rule["pattern"], rule["with"]) for rule in spec.get("replace", ())),

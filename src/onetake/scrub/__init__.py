@@ -12,16 +12,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
-from urllib.parse import quote, quote_plus, unquote_plus
+from urllib.parse import quote, quote_plus
 
 from onetake import jsonpath
 from onetake.errors import UsageError
 from onetake.key.url import KEY_HEADERS
 from onetake.model import Headers, Request, Response, header
 from onetake.scrub.bodies import Chunk, chunk_edits, chunks, is_clear
-from onetake.scrub.finder import PLACEHOLDER, Finder, Hit
+from onetake.scrub.finder import Finder
 from onetake.scrub.heads import HeaderList, cookie_values, known_values, without_credentials
 from onetake.scrub.lanes import Edit, Search
+from onetake.scrub.placeholders import Placeholders
 from onetake.scrub.scanning import Finding, scan
 from onetake.scrub.shapes import (
     ACCOUNT_HEADERS,
@@ -34,7 +35,7 @@ from onetake.scrub.shapes import (
 )
 from onetake.settings import ScrubRules
 
-__all__ = ["SCRUBS", "Finding", "Scrubber", "Scrubbing", "scan", "shown"]
+__all__ = ["SCRUBS", "Finding", "Scrubber", "Scrubbing", "may_hold_secret", "scan", "shown", "shown_data"]
 
 SCRUBS = ("s1",)
 """The versions of the list and of the placeholders, newest first; every entry names its own.
@@ -45,7 +46,31 @@ s1: the first.
 
 def shown(text: str) -> str:
     """Return a message as it may be printed where no project's rules are known: without what the list knows."""
-    return Scrubber().begin().text(text)
+    return _plain().begin().text(text)
+
+
+def shown_data(data: Any) -> Any:
+    """Return JSON data as it may be printed: its texts and the names of its fields as `shown` returns them."""
+    return _shown_data(data, _plain().begin().text)
+
+
+def _shown_data(data: Any, scrub: Callable[[str], str]) -> Any:
+    if isinstance(data, str):
+        return scrub(data)
+    if isinstance(data, dict):
+        return {scrub(name): _shown_data(value, scrub) for name, value in data.items()}
+    return [_shown_data(item, scrub) for item in data] if isinstance(data, list | tuple) else data
+
+
+def may_hold_secret(text: str) -> bool:
+    """Tell quickly whether a message may hold a secret that the list knows; False is certain."""
+    return _plain().finder.suspects(text)
+
+
+@lru_cache(1)
+def _plain() -> Scrubber:
+    """Return a scrubber without rules of a project."""
+    return Scrubber()
 
 
 _ORDINARY = 'Say "hello, World" 1234567890 times.\n'
@@ -123,7 +148,7 @@ class Scrubbing:
         self._scrubber = scrubber
         self._known: list[str] = []
         self._finder = scrubber.finder
-        self._names = _Placeholders()
+        self._names = Placeholders()
         self._spans: dict[str, None] = {}
 
     @property
@@ -220,39 +245,16 @@ class Scrubbing:
         self._spans.update(dict.fromkeys(spans))
 
 
-class _Placeholders:
-    """The numbers of one interaction: by first appearance within a kind, after those that its texts already hold."""
-
-    def __init__(self) -> None:
-        self._given: dict[str, str] = {}
-        self._last: dict[str, int] = {}
-        self._watched: tuple[str | bytes, ...] = ()
-
-    def watch(self, *texts: str | bytes) -> None:
-        """Note the texts that are worked on now: the placeholders in them are taken. They are read only on a hit."""
-        self._watched = texts
-
-    def name(self, hit: Hit) -> str:
-        """Return the placeholder of a secret: the same for the same one."""
-        for text in self._watched:
-            plain = text if isinstance(text, str) else text.decode("latin-1")
-            for kind, number in PLACEHOLDER.findall(unquote_plus(plain)):
-                self._last[kind] = max(self._last.get(kind, 0), int(number))
-        self._watched = ()
-        if hit.secret not in self._given:
-            self._last[hit.kind] = self._last.get(hit.kind, 0) + 1
-            self._given[hit.secret] = f"[{hit.kind} {self._last[hit.kind]}]"
-        return self._given[hit.secret]
-
-
 def _needs_a_look(pair: tuple[str, str]) -> bool:
-    """Tell whether the name of a header says that its value is, holds or makes known a secret."""
-    return _tells(pair[0].lower())
+    """Tell whether the name of a header says that its value is, holds or makes known a secret, or may be one itself."""
+    return _tells(pair[0])
 
 
 @lru_cache(1024)
 def _tells(name: str) -> bool:
-    return is_credential_header(name) or name in ACCOUNT_HEADERS or name in URL_HEADERS or name == "set-cookie"
+    low = name.lower()
+    is_telling = is_credential_header(low) or low in ACCOUNT_HEADERS or low in URL_HEADERS or low == "set-cookie"
+    return is_telling or may_hold_secret(name)
 
 
 def _restated(headers: Headers, longer: int) -> Headers:

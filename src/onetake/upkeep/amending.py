@@ -15,10 +15,14 @@ from onetake.model import Entry
 from onetake.stores import DiskStore, Store, open_store
 from onetake.stores.naming import parse_name
 from onetake.upkeep.limits import SECONDS, TookTooLongError, at_most
-from onetake.writing import looked_over
+from onetake.writing import SecretLeftError, looked_over
 
 _TRIES = 100
 _Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+
+
+class SecretThereError(SecretLeftError):
+    """The entry itself holds a secret, whatever is changed in it; `args[0]` as there."""
 
 
 def amend(path: Path, seen: Entry, change: _Change) -> bool:
@@ -36,6 +40,7 @@ def amend(path: Path, seen: Entry, change: _Change) -> bool:
     Raises:
         FormatError: The file cannot be read any more, or looking through it does not end.
         SecretLeftError: The new provenance holds a secret; nothing was written.
+        SecretThereError: The entry does, without it; likewise.
         StoreError: It cannot be read or written.
     """
     with closing(open_store(path.parent)) as store:
@@ -88,9 +93,20 @@ def _changed(
             is_seen = replace(entry, provenance={}) == replace(seen, provenance={})
             if not is_seen or parse_name(path.name) != (entry.key[:16], entry.ordinal):
                 return None
-            return entry, *looked_over(replace(entry, provenance=change(entry.provenance)))
+            return entry, *_looked_over(entry, replace(entry, provenance=change(entry.provenance)))
     except TookTooLongError as error:
         raise FormatError(f"{path.as_posix()}: cannot be looked through: {error}") from None
+
+
+def _looked_over(was: Entry, now: Entry) -> tuple[bytes, dict[str, bytes]]:
+    try:
+        return looked_over(now)
+    except SecretLeftError:
+        try:
+            looked_over(was)
+        except SecretLeftError as error:
+            raise SecretThereError(*error.args) from None
+        raise
 
 
 def _read(path: Path, store: Store) -> bytes | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from onetake.upkeep import secrets
 from onetake.upkeep.examining import MANY, Examination, Examined
 from onetake.upkeep.findings import Finding
 
@@ -44,6 +45,7 @@ def check(start: Path, *, importing: bool = False, shared_from: int = MANY) -> R
     found: list[Finding] = []
     for seen in examination.run():
         found += (*(each for one in seen.files for each in one.findings), *seen.findings)
+        found += secrets.in_side_names(seen.folder) if seen.is_cassette else ()
     return Report(tuple(_together(found)), examination.cassettes, examination.entries)
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from onetake import dialects, gate, key_specs
+from onetake import dialects, gate, key_specs, verdicts
 from onetake.cassette_files import is_one_file
 from onetake.dialects import Dialect
 from onetake.errors import FormatError, NewerFormatError, StoreError
@@ -17,7 +17,7 @@ from onetake.format.sidecar import without_remedy
 from onetake.gate import Judgement
 from onetake.key import Keyer
 from onetake.key_specs import Age
-from onetake.model import Answer, Entry, Mode
+from onetake.model import Answer, Cut, Entry, Mode
 from onetake.printable import one_line
 from onetake.scrub import Scrubber
 from onetake.stores.naming import entry_name, label
@@ -29,7 +29,6 @@ from onetake.writing import decoration
 
 _Keying = tuple[Keyer, tuple[date, ...] | None]
 _label = lru_cache(maxsize=64)(label)  # a project asks a few models
-_VERDICTS = ("good", "kept", "left", "reject")
 
 
 class Keyers:
@@ -140,10 +139,9 @@ def check_verdict(held: Held, entry: Entry) -> Iterator[Finding]:
     """
     if entry.verdict == "good":
         return
-    kind, _, reason = entry.verdict.partition(":")
-    shown = repr(one_line(entry.verdict, 40))
-    if kind not in _VERDICTS or (kind == "good") is bool(reason):
-        why = f"the gate gives no verdict {shown}"
+    kind, shown = entry.verdict.partition(":")[0], repr(one_line(entry.verdict, 40))
+    if not verdicts.is_given(entry):
+        why = f"the gate gives no verdict {shown} to such a response"
         yield finding(Code.BROKEN, held.path, why, mends.RESTORE, held.line_of("verdict"))
     elif kind == "reject":
         why = f"its verdict is {shown}: a refused answer, which is never replayed, lies among the entries"
@@ -182,9 +180,11 @@ def check_answer(held: Held, entry: Entry, judged: Judgement | None = None) -> I
         entry: What is in it.
         judged: What the gate says of the same response, where it was asked: a body is read once.
     """
-    if entry.dialect is None and entry.answer is None:
+    if entry.dialect is None:
+        if why := _undialected(entry, judged):
+            yield finding(Code.BROKEN, held.path, why, mends.RESTORE, held.line_of("answer"))
         return
-    dialect = dialect_of(entry.dialect or "")
+    dialect = dialect_of(entry.dialect)
     if dialect is None:
         why = f"its dialect {one_line(str(entry.dialect), 60)!r} is not known here: its answer cannot be verified"
         mend = "upgrade onetake, or install the package that has this dialect"
@@ -201,6 +201,25 @@ def check_answer(held: Held, entry: Entry, judged: Judgement | None = None) -> I
     if not _is_answer(dialect.read(entry.request, content).answer if read is None else read, entry.answer):
         why = f"its answer is not what {entry.dialect} reads in its response: one of the two was changed"
         yield finding(Code.BROKEN, held.path, why, mends.RESTORE, held.line_of("answer"))
+
+
+def _undialected(entry: Entry, judged: Judgement | None) -> str:
+    """Say what is wrong with an entry that names no dialect: it has an answer, or ought to; empty where nothing is."""
+    if entry.answer is not None:
+        return "it has an answer and names no dialect that read it: one of the two was changed"
+    dialect = dialects.find(entry.request.method, entry.request.url)
+    # One that was recorded before its API was known here, or its package installed, says so little of itself.
+    was_known = entry.contract is not None or entry.provenance.get("model_asked") is not None
+    is_whole = 200 <= entry.response.status < 300 and entry.response.cut is not Cut.LEFT
+    if dialect is None or not (was_known and is_whole):
+        return ""
+    if judged and judged.dialect is dialect:
+        read = judged.reading.answer
+    else:
+        content = gate.content_of(entry.response)
+        read = dialect.read(entry.request, content).answer if content else None
+    said = f"{dialect.name}/{dialect.version}"
+    return f"its answer is gone: {said} reads one in its response" if read is not None else ""
 
 
 def _is_answer(read: Answer | None, stored: Answer | None) -> bool:

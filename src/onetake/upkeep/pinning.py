@@ -8,7 +8,10 @@ from typing import Any
 
 from onetake.model import Entry
 from onetake.provenance import now
+from onetake.upkeep import secrets
 from onetake.upkeep.amending import amend
+from onetake.upkeep.checking import examine
+from onetake.upkeep.findings import Code
 
 
 def pin(path: Path, entry: Entry, reason: str) -> bool:
@@ -23,7 +26,7 @@ def pin(path: Path, entry: Entry, reason: str) -> bool:
         False if the file holds another interaction by now, or none; nothing was written.
 
     Raises:
-        FormatError, SecretLeftError, StoreError: As for `amend`; nothing was written.
+        FormatError, SecretLeftError, SecretThereError, StoreError: As for `amend`; nothing was written.
     """
     note = {"at": now(), **({"reason": reason} if reason else {})}
 
@@ -49,3 +52,10 @@ def unpin(path: Path, entry: Entry) -> bool:
         FormatError, SecretLeftError, StoreError: As for `pin`.
     """
     return amend(path, entry, lambda provenance: {name: one for name, one in provenance.items() if name != "pinned"})
+
+
+def secret_there(path: Path) -> str:
+    """Say of an entry that holds a secret itself why it is not changed, and what the check says mends that."""
+    here = (one for one in examine(path.parent, importing=False) if one.path == path)
+    found = next((found for one in here for found in one.findings if found.code is Code.SECRET), None)
+    return f"the entry itself holds a secret, and is not changed: {found.mend if found else secrets.MEND}"

@@ -14,8 +14,8 @@ from onetake.errors import UsageError
 from onetake.model import Entry
 from onetake.printable import block, one_line
 from onetake.provenance import now
-from onetake.upkeep import mends
-from onetake.upkeep.amending import amend
+from onetake.upkeep import mends, secrets
+from onetake.upkeep.amending import SecretThereError, amend
 from onetake.upkeep.checking import examine
 from onetake.upkeep.examining import Examined
 from onetake.upkeep.findings import Code, Finding, Severity, finding
@@ -94,6 +94,9 @@ def _vouched(one: Examined, reason: str) -> Vouched:
         if not amend(one.path, one.entry, lambda provenance: {**provenance, "vouched": note}):
             again = f"`{mends.show(one.path)}`, then vouch again"
             return Vouched(one.path, one.entry, {}, _refusal(one, "it was changed while it was looked at", again))
+    except SecretThereError:  # the check looked before, and at what lay there then
+        why = "the entry itself holds a secret, and is not changed"
+        return Vouched(one.path, one.entry, {}, finding(Code.SECRET, one.path, why, secrets.MEND))
     except SecretLeftError:
         why = "the note would hold a secret that cannot be scrubbed"
         return Vouched(one.path, one.entry, {}, _refusal(one, why, "say it in other words"))

@@ -13,6 +13,7 @@ from onetake.upkeep import secrets
 from onetake.upkeep.entry_checks import dialect_of
 from onetake.upkeep.ruling import Ruled
 from onetake.upkeep.stored_rules import days_of
+from onetake.verdicts import restated
 
 
 class CannotRekeyError(Exception):
@@ -36,9 +37,17 @@ def rekeyed(entry: Entry, ruled: Ruled, days: tuple[Any, ...] | None) -> Entry:
     stays = _keeps_headers(entry, ruled) and secrets.is_clear(entry, ruled.scrubber)
     new = entry if stays else _scrubbed(entry, ruled.scrubber.begin())
     key, spec = _keyed(new.request, ruled, days or days_of(entry))
-    if new is entry and key == entry.key and key_specs.format_age(entry.key_spec) is not Age.OLDER:
-        return entry
-    return replace(new, key=key, key_spec=spec)
+    if new is not entry or key != entry.key or key_specs.format_age(entry.key_spec) is Age.OLDER:
+        new = replace(new, key=key, key_spec=spec)
+    if not stays and _holds_secret(new, ruled.scrubber.begin()):
+        raise CannotRekeyError("it holds a secret that cannot be scrubbed", secrets.MEND)
+    return new
+
+
+def _holds_secret(entry: Entry, scrubbing: Scrubbing) -> bool:
+    """Tell whether a secret is left that no scrub takes out; in an answer, where the response does not say it."""
+    said = repr(entry.answer)
+    return secrets.fixed(entry, scrubbing) or scrubbing.text(said) != said
 
 
 def _keeps_headers(entry: Entry, ruled: Ruled) -> bool:
@@ -58,10 +67,11 @@ def _scrubbed(entry: Entry, scrubbing: Scrubbing) -> Entry:
         return entry
     return replace(
         rest,
+        verdict=restated(entry.verdict, response),
         request=request,
         response=response,
         answer=entry.answer if is_same else _answer(entry, request, content),
-        scrubbed=tuple(dict.fromkeys((*entry.scrubbed, *scrubbing.spans))),
+        scrubbed=tuple(dict.fromkeys((*rest.scrubbed, *scrubbing.spans))),
     )
 
 
