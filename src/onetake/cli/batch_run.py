@@ -186,7 +186,7 @@ def ended_data(ended: Ended, out: Path) -> dict[str, Any]:
     asked = facts(outcome.tally, outcome.tally.began) if outcome else {}
     names = ("cached", "asked", "repaired", "shared", "calls", "again", "cost", "unpriced")
     return {
-        "output": output.shown_path(out),
+        "output": output.json_path(out),
         "published": published is not None,
         "rows": published.rows if published else None,
         "failures": dict(published.failures) if published else {},

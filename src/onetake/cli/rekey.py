@@ -74,7 +74,7 @@ def _rules(option: str, texts: tuple[str, ...]) -> KeyRules:
 
 
 def _data(found: Rekeying, *, done: bool) -> dict[str, Any]:
-    shown = output.shown_path
+    shown = output.json_path
     return {
         "done": done,
         "entries": found.entries,
@@ -133,7 +133,7 @@ def _say_left(paths: list[str], why: str, mend: str) -> None:
 
 
 def _print_notes(found: Rekeying) -> None:
-    from onetake.explain import quoted
+    from onetake.quoting import quoted
 
     for rules, number in sorted(found.kept.items()):
         lines = rules.split("\n")
