@@ -13,7 +13,7 @@ from onetake.quoting import quoted
 ODD = [
     "plain.json",
     "two words",
-    "it's $HOME `x` !1 \\\\ \"y\"",
+    'it\'s $HOME `x` !1 \\\\ "y"',
     "x\u202e-8cdeca1248d267ca.json",
     "it's\u202e a \\ and more",
     "line\nline\ttab\x1b[2J",

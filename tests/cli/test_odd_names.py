@@ -18,7 +18,9 @@ SPELLED = r"\u202e\u200b\ufeff"
 @pytest.fixture
 def odd(store, make_entry, project):
     """Two entries of one request, with other answers, in a folder and files whose names hold what nobody sees."""
-    first, second = store(make_entry(contract=None), make_entry(said="No.", ordinal=1, contract=None), folder=f"c{ODD}s")
+    first, second = store(
+        make_entry(contract=None), make_entry(said="No.", ordinal=1, contract=None), folder=f"c{ODD}s"
+    )
     found = [path.rename(path.with_name(f"x{ODD}-{path.name[-23:]}")) for path in (first, second)]
     broken = found[0].with_name(f"y{ODD}-{'0' * 16}.json")
     broken.write_text("{")
