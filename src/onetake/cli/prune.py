@@ -16,6 +16,7 @@ from onetake.cli.entries import files_to_change
 from onetake.errors import UsageError
 from onetake.exits import Exit
 from onetake.printable import counted, spelled
+from onetake.upkeep.leftover_checks import WHY
 from onetake.upkeep.prune.planning import OF_FILES, Plan, Wanted
 from onetake.upkeep.prune.planning import plan as plan_of
 from onetake.upkeep.prune.prunable import BY_RUNS, Left, Reason
@@ -102,12 +103,12 @@ def _age(word: str) -> timedelta:
 def _rows(plan: Plan, done: Done | None) -> list[dict[str, Any]]:
     """Return every file that goes, or has gone: its path, the reasons by name, and its size."""
     entries = plan.entries if done is None else done.entries
-    named = {Reason.SIDECAR.value: "no entry names it"}
+    why_not = {False: "no entry names it", True: WHY}
     swept = None if done is None else set(done.sidecars)
     sidecars = [one for one in plan.sidecars if swept is None or one.path in swept]
     emptied = [one for _, one in plan.emptied] if done is None else done.emptied
     found = [(one.path, {reason.value: why for reason, why in one.why.items()}, one.size) for one in entries]
-    found += [(one.path, named, one.size) for one in sidecars]
+    found += [(one.path, {Reason.SIDECAR.value: why_not[one.is_left_over]}, one.size) for one in sidecars]
     found += [(one.path, {Reason.TRASH.value: "it goes for good"}, one.size) for one in emptied]
     return [{"path": output.json_path(path), "reasons": why, "size": size} for path, why, size in found]
 
