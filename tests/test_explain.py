@@ -293,7 +293,7 @@ def test_the_table_is_named_as_the_settings_file_has_it(prefix):
         ("t.py::test_a", "t.py::test_a"),
         ("t.py::test_a[b c-1]", '"t.py::test_a[b c-1]"'),
         ("t.py::test_a[$HOME]", "'t.py::test_a[$HOME]'"),
-        ("t.py::test_a[x\x1b[31m;rm]", '"t.py::test_a[x;rm]"'),
+        ("t.py::test_a[x\x1b[31m;rm]", "$'t.py::test_a[x\\x1b[31m;rm]'"),
     ],
 )
 def test_a_test_id_is_quoted_for_the_shell(node, argument):

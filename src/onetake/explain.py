@@ -17,6 +17,7 @@ from onetake.hints import key_rules, written
 from onetake.key import volatile
 from onetake.model import Mode
 from onetake.printable import one_line, sides
+from onetake.quoting import quoted as quoted
 
 CANDIDATES = 200
 """Entries that are compared: more would make a miss slow, not clearer."""
@@ -208,7 +209,7 @@ def import_anew(candidate: Candidate, differences: Sequence[Difference]) -> str:
     file = candidate.lacks_headers_of
     if not file or not differences or not all(one.path.startswith("headers.") for one in differences):
         return ""
-    again = f"onetake import vcr {quoted(one_line(file, 400))}"
+    again = f"onetake import vcr {quoted(file, 400)}"
     return f"`{again}` once more: it was imported before `headers` in `key` named what differs"
 
 
@@ -252,18 +253,7 @@ def command(mode: Mode, pytest_node: str | None, switch: str = "") -> str:
         return switch.replace("{mode}", mode, 1)
     if pytest_node is None:
         return f'mode="{mode}"'
-    return f"{modes.pytest_command()} --record-mode={mode} {quoted(one_line(pytest_node, 400))}"
-
-
-def quoted(argument: str) -> str:
-    """Quote an argument where a shell would not take it as it is; double quotes mean the same in all shells."""
-    if re.fullmatch(r"[\w./:@+=,-]+", argument):
-        return argument
-    if not re.search(r'["$`\\!%]', argument):
-        return f'"{argument}"'
-    from shlex import quote
-
-    return quote(argument)
+    return f"{modes.pytest_command()} --record-mode={mode} {quoted(pytest_node, 400)}"
 
 
 def _origin(candidate: Candidate) -> list[str]:

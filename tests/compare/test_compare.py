@@ -260,7 +260,7 @@ def test_json_inside_a_string_is_compared_as_json():
     ("asked", "stored", "shown"),
     [
         ("\x1b]8;;https://evil.example\x07a\x1b[31m", "b", ('"a"', '"b"')),
-        ("\u202eabc", "abd", ('"abc"', '"abd"')),
+        ("\u202eabc", "abd", ('"\\u202eabc"', '"abd"')),
         ("nul\x00", "nul", ('"nul\\x00"', '"nul"')),
         ("\ud800", "x", ('"\ufffd"', '"x"')),
         ("one\ntwo", "one\nthree", ('"one⏎two"', '"one⏎three"')),

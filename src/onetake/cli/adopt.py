@@ -95,9 +95,9 @@ def _document(found: Plan, done: Sequence[Written], *, wrote: bool) -> dict[str,
     return {
         "groups": [_group_data(group) for group in found.groups],
         "unexplained": [_unexplained_data(one) for one in found.unexplained],
-        "left": [{"path": output.shown_path(path), "why": why} for path, why in found.left],
-        "written": [output.shown_path(one.path) for one in done if not one.why],
-        "failed": [{"path": output.shown_path(one.path), "why": one.why} for one in done if one.why],
+        "left": [{"path": output.json_path(path), "why": why} for path, why in found.left],
+        "written": [output.json_path(one.path) for one in done if not one.why],
+        "failed": [{"path": output.json_path(one.path), "why": one.why} for one in done if one.why],
         "done": wrote,
     }
 
@@ -116,8 +116,8 @@ def _group_data(group: Group) -> dict[str, Any]:
         "mend": group.mend,
         "entries": [
             {
-                "cassette": output.shown_path(one.folder),
-                "from": output.shown_path(one.old),
+                "cassette": output.json_path(one.folder),
+                "from": output.json_path(one.old),
                 "key": one.entry.key,
                 "ordinal": one.entry.ordinal,
                 "missed": one.missed,
@@ -129,7 +129,7 @@ def _group_data(group: Group) -> dict[str, Any]:
 
 def _unexplained_data(one: Unexplained) -> dict[str, Any]:
     return {
-        "cassette": output.shown_path(one.missed.folder),
+        "cassette": output.json_path(one.missed.folder),
         "test": one.missed.test,
         "key": one.missed.key,
         "why": one.why,

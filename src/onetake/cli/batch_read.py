@@ -111,7 +111,7 @@ def report(target: str | None, input_: str | None, as_json: bool) -> None:
     _say_since(told, since)
     if found.classes:
         output.say()
-        classes(found.classes, _shown(told.output))
+        classes(found.classes, output.json_path(Path(told.output)))
 
 
 @click.command()

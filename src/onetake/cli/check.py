@@ -44,7 +44,7 @@ def check(context: click.Context, path: str | None, strict: bool, importing: boo
 def _data(one: Finding) -> dict[str, Any]:
     return {
         "code": one.code.value,
-        "path": output.shown_path(one.path),
+        "path": output.json_path(one.path),
         "line": one.line,
         "severity": one.severity.value,
         "message": one.message,

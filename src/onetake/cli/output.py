@@ -152,16 +152,24 @@ def entries(number: int) -> str:
     return f"{number:,} {'entry' if number == 1 else 'entries'}"
 
 
+def json_path(path: Path) -> str:
+    """Return a path as it stands in JSON and in commands: from the current folder where it lies below.
+
+    It has forward slashes on every system, and is the name of the file whatever that holds.
+    """
+    return told(path.absolute(), Path.cwd())
+
+
 def shown_path(path: Path) -> str:
-    """Return a path as it is told, on one line: from the current folder where it lies below, with forward slashes."""
-    return spelled(told(path.absolute(), Path.cwd()))
+    """Return a path as it is told: as `json_path` does, on one line, what cannot be printed as escapes."""
+    return spelled(json_path(path))
 
 
 def scrubbed_path(path: Path) -> str:
-    """Return a path as `shown_path` does, without the secrets in its names."""
+    """Return a path as `json_path` does, without the secrets in its names."""
     from onetake.scrub import shown  # slow to load, and few commands tell the names of others' files
 
-    return shown(shown_path(path))
+    return shown(json_path(path))
 
 
 def told(path: PurePath, here: PurePath) -> str:

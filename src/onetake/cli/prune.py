@@ -16,7 +16,8 @@ from onetake.cli.entries import files_to_change
 from onetake.errors import UsageError
 from onetake.exits import Exit
 from onetake.explain import quoted
-from onetake.printable import counted
+from onetake.printable import counted, spelled
+from onetake.upkeep.leftover_checks import WHY
 from onetake.upkeep.prune.planning import OF_FILES, Plan, Wanted
 from onetake.upkeep.prune.planning import plan as plan_of
 from onetake.upkeep.prune.prunable import BY_RUNS, Left, Reason
@@ -103,14 +104,14 @@ def _age(word: str) -> timedelta:
 def _rows(plan: Plan, done: Done | None) -> list[dict[str, Any]]:
     """Return every file that goes, or has gone: its path, the reasons by name, and its size."""
     entries = plan.entries if done is None else done.entries
-    named = {Reason.SIDECAR.value: "no entry names it"}
+    why_not = {False: "no entry names it", True: WHY}
     swept = None if done is None else set(done.sidecars)
     sidecars = [one for one in plan.sidecars if swept is None or one.path in swept]
     emptied = [one for _, one in plan.emptied] if done is None else done.emptied
     found = [(one.path, {reason.value: why for reason, why in one.why.items()}, one.size) for one in entries]
-    found += [(one.path, named, one.size) for one in sidecars]
+    found += [(one.path, {Reason.SIDECAR.value: why_not[one.is_left_over]}, one.size) for one in sidecars]
     found += [(one.path, {Reason.TRASH.value: "it goes for good"}, one.size) for one in emptied]
-    return [{"path": output.shown_path(path), "reasons": why, "size": size} for path, why, size in found]
+    return [{"path": output.json_path(path), "reasons": why, "size": size} for path, why, size in found]
 
 
 def _data(plan: Plan, done: Done | None, wanted: Wanted, *, refused: bool) -> dict[str, Any]:
@@ -119,7 +120,7 @@ def _data(plan: Plan, done: Done | None, wanted: Wanted, *, refused: bool) -> di
         "done": done is not None,
         "files": rows,
         "total": {"files": len(rows), "bytes": sum(row["size"] for row in rows)},
-        "left": [{"path": output.shown_path(one.path), "why": one.why} for one in _left(plan, done)],
+        "left": [{"path": output.json_path(one.path), "why": one.why} for one in _left(plan, done)],
         "unproved": _by_root(plan.unproved),
         "busy": _by_root(done.busy if done else {}),
         "unmatched_pins": [word for words in plan.pins.values() for word in words],
@@ -133,7 +134,7 @@ def _left(plan: Plan, done: Done | None) -> list[Left]:
 
 
 def _by_root(why: Mapping[Path, str]) -> list[dict[str, str]]:
-    return [{"root": output.shown_path(root), "why": said} for root, said in sorted(why.items())]
+    return [{"root": output.json_path(root), "why": said} for root, said in sorted(why.items())]
 
 
 def _print(plan: Plan, done: Done | None, wanted: Wanted, path: str | None, *, refused: bool, shows_all: bool) -> None:
@@ -160,7 +161,7 @@ def _print_reason(reason: Reason, rows: list[dict[str, Any]]) -> None:
     if not rows:
         return
     output.title(f"{reason.value}: {_files(rows)}")
-    cells = [(row["path"], sizes.shown(row["size"]), _why(row["reasons"])) for row in rows[:_MOST]]
+    cells = [(spelled(row["path"]), sizes.shown(row["size"]), _why(row["reasons"])) for row in rows[:_MOST]]
     output.table(("file", "size", "why"), cells)
     output.say(f"and {len(rows) - _MOST:,} more: --json names all" if len(rows) > _MOST else "")
 

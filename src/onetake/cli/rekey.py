@@ -78,7 +78,7 @@ def _rules(option: str, texts: tuple[str, ...]) -> KeyRules:
 
 
 def _data(found: Rekeying, *, done: bool) -> dict[str, Any]:
-    shown = output.shown_path
+    shown = output.json_path
     return {
         "done": done,
         "entries": found.entries,
@@ -159,7 +159,7 @@ def _say_why(why: str, mend: str) -> None:
 
 
 def _print_notes(found: Rekeying) -> None:
-    from onetake.explain import quoted
+    from onetake.quoting import quoted
 
     for rules, number in sorted(found.kept.items()):
         lines = rules.split("\n")

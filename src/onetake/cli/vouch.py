@@ -40,7 +40,7 @@ def vouch(context: click.Context, entries: tuple[str, ...], reason: str, importi
 
 def _named(one: Vouched) -> dict[str, Any]:
     key, ordinal = (one.entry.key, one.entry.ordinal) if one.entry else (None, None)
-    return {"path": output.shown_path(one.path), "key": key, "ordinal": ordinal}
+    return {"path": output.json_path(one.path), "key": key, "ordinal": ordinal}
 
 
 def _refused(one: Vouched) -> dict[str, Any]:

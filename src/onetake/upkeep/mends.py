@@ -9,7 +9,7 @@ from pathlib import Path
 from onetake import explain
 from onetake.format.sidecar import REMEDY
 from onetake.model import Entry, Mode
-from onetake.printable import one_line, spelled
+from onetake.printable import one_line
 from onetake.upkeep.askers import asker
 from onetake.usage import has_batches
 
@@ -183,7 +183,7 @@ def freeze(name: str) -> Command:
 def written(path: Path) -> str:
     """Return a path as a shell takes it, from the current folder where it lies below."""
     full, here = path.absolute(), Path.cwd()
-    return explain.quoted(spelled((full.relative_to(here) if full.is_relative_to(here) else full).as_posix()))
+    return explain.quoted((full.relative_to(here) if full.is_relative_to(here) else full).as_posix())
 
 
 def _node(test: object, near: Path) -> str:

@@ -20,8 +20,9 @@ from onetake.upkeep.findings import Code, Finding, finding
 from onetake.upkeep.holding import Held
 from onetake.writing import is_binary
 
+REVOKE = "revoke it where it was issued, for it may be in the history of version control"
 MEND = (
-    "revoke it where it was issued, for it may be in the history of version control; then delete the file and record"
+    f"{REVOKE}; then delete the file and record"
     " again (`paths` and `patterns` of `scrub` in the settings name what the built-in list does not know)"
 )
 

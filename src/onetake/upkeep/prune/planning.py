@@ -53,12 +53,16 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Unnamed:
-    """A sidecar that no entry names, or will name; in which folder, of which settings' folder."""
+    """A sidecar that no entry names, or will name; in which folder, of which settings' folder.
+
+    Or what a killed process left over there.
+    """
 
     path: Path
     folder: Path
     root: Path
     size: int
+    is_left_over: bool = False
 
 
 @dataclass(slots=True)
@@ -213,6 +217,9 @@ class _Planning:
                 named = self._named[folder] if folder in self._named else read_names(holding)
                 for path in (folder / name for name in unnamed_by(holding.sides, named, going)):
                     yield Unnamed(path, folder, own, _size(path))
+        for folder, found in self._around.left_over.items():
+            for path in found:
+                yield Unnamed(path, folder, self._root_of(folder), _size(path), is_left_over=True)
 
     def _bound(self, most: int, pool: list[Prunable]) -> None:
         """Take more until what is kept is no more than *most*, or nothing may be taken any more."""

@@ -56,8 +56,12 @@ def prune(plan: Plan) -> Done:
     for (root, folder), found in groupby(sorted(plan.entries, key=_place), key=_place):
         if root not in done.busy:
             _put_away(root, folder, list(found), done)
-    for root, folder in dict.fromkeys((one.root, one.folder) for one in plan.sidecars):
-        if root not in done.busy and not is_being_made(root, folder):
+    for root, folder, is_left_over in dict.fromkeys((one.root, one.folder, one.is_left_over) for one in plan.sidecars):
+        if root in done.busy:
+            continue
+        if is_left_over:
+            done.sidecars += trash.put_left_over_away(root, folder)
+        elif not is_being_made(root, folder):
             done.sidecars += [folder / name for name in sweep(root, folder)]
     for root in roots - done.busy.keys():
         done.emptied += trash.remove([one for where, one in plan.emptied if where == root], root)

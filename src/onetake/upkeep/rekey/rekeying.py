@@ -7,6 +7,7 @@ from pathlib import Path
 from onetake import placing
 from onetake.cassette_files import Listed, list_folders
 from onetake.errors import StoreError, UsageError
+from onetake.stores import leftovers
 from onetake.upkeep import mends
 from onetake.upkeep.entry_checks import Keyers
 from onetake.upkeep.holding import Holding, holding_of
@@ -65,8 +66,11 @@ class _Run:
         for listed in list_folders(self._start):
             if listed.why:
                 self._found.left.append(_unlisted(listed, self._start))
-            elif (holding := holding_of(listed)) and holding.paths:
+                continue
+            if (holding := holding_of(listed)) and holding.paths:
                 self._cassette(holding)
+            if self._writes:
+                leftovers.sweep(listed.folder)
         return self._found
 
     def _ruling(self, project: Project) -> Ruling:
