@@ -26,7 +26,7 @@ def asker(path: Path, recorded: object) -> object:
         knows of one, the test whose own folder the cassette is, as the last run that opened it says; else *recorded*.
     """
     slot = parse_name(path.name)
-    folder = os.path.realpath(path.parent)
+    folder = _real(path.parent)
     ledgers = _around(folder)
     if slot is None or ledgers is None:
         return recorded
@@ -77,6 +77,11 @@ def _around(folder: str) -> _Ledgers | None:
         if above == at:
             return None
         at = above
+
+
+@lru_cache(maxsize=1024)
+def _real(folder: Path) -> str:
+    return os.path.realpath(folder)
 
 
 @lru_cache(maxsize=4)
