@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from onetake.aside import place_of
-from onetake.stores.naming import folder_name, parse_name
-from onetake.usage import CassetteUsage, ledgers_in, read_run
+from onetake.stores.naming import Slot, folder_name, parse_name
+from onetake.usage import UsageRun, ledgers_in, read_run
+
+_MOST = 5
+"""Ledgers that are read, the newest first: what no run used since is rarely asked for."""
 
 
 def asker(path: Path, recorded: object) -> object:
@@ -24,39 +26,44 @@ def asker(path: Path, recorded: object) -> object:
         knows of one, the test whose own folder the cassette is, as the last run that opened it says; else *recorded*.
     """
     slot = parse_name(path.name)
-    folder = os.path.realpath(path.parent)
+    folder = _real(path.parent)
     ledgers = _around(folder)
     if slot is None or ledgers is None:
         return recorded
-    for usage in ledgers.of(folder):
-        if users := sorted(test for test, slots in usage.tests.items() if slot in slots):
-            return recorded if recorded in users else users[0]
-        if own := [test for test in usage.tests if _is_own(test, folder)]:
-            return own[0]
-    return recorded
+    users, own = ledgers.of(folder)
+    if found := users.get(slot):
+        return recorded if recorded in found else min(found)
+    return own or recorded
 
 
 class _Ledgers:
-    """The usage ledgers of one settings folder, each read when it is first needed, the newest first."""
+    """The newest usage ledgers of one settings folder, and who used what of a cassette, each gathered once."""
 
     def __init__(self, root: str) -> None:
         self._root = Path(root)
-        self._left = ledgers_in(self._root)[::-1]
-        self._runs: list[dict[str, CassetteUsage]] = []
-        self._places: dict[str, str] = {}
+        self._users: dict[str, tuple[dict[Slot, list[str]], str]] = {}
 
-    def of(self, folder: str) -> Iterator[CassetteUsage]:
-        """Yield what the runs on record did with a cassette, the newest first."""
-        if folder not in self._places:
-            self._places[folder] = place_of(Path(folder), self._root)
-        place, number = self._places[folder], 0
-        while number < len(self._runs) or self._left:
-            if number == len(self._runs):
-                run = read_run(self._left.pop())
-                self._runs.append({} if run is None else dict(run.cassettes))
-            if found := self._runs[number].get(place):
-                yield found
-            number += 1
+    def of(self, folder: str) -> tuple[dict[Slot, list[str]], str]:
+        """Return which tests used each entry of a cassette in the last run that used it; and whose own it is."""
+        if folder not in self._users:
+            self._users[folder] = self._gathered(folder)
+        return self._users[folder]
+
+    def _gathered(self, folder: str) -> tuple[dict[Slot, list[str]], str]:
+        place, users = place_of(Path(folder), self._root), dict[Slot, list[str]]()
+        for usage in (one for run in self._runs if (one := run.cassettes.get(place))):
+            new: dict[Slot, list[str]] = {}
+            for test, slots in usage.tests.items():
+                for slot in slots - users.keys():
+                    new.setdefault(slot, []).append(test)
+            users |= new
+            if own := [test for test in usage.tests if _is_own(test, folder)]:
+                return users, own[0]
+        return users, ""
+
+    @cached_property
+    def _runs(self) -> list[UsageRun]:
+        return [run for path in ledgers_in(self._root)[:_MOST] if (run := read_run(path))]
 
 
 def _around(folder: str) -> _Ledgers | None:
@@ -70,6 +77,11 @@ def _around(folder: str) -> _Ledgers | None:
         if above == at:
             return None
         at = above
+
+
+@lru_cache(maxsize=1024)
+def _real(folder: Path) -> str:
+    return os.path.realpath(folder)
 
 
 @lru_cache(maxsize=4)
