@@ -120,8 +120,10 @@ def _import_vcr(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _upkeep(rows: Sequence[dict[str, Any]]) -> str:
-    cells = [[f"`onetake {row['command']}`", f"{row['entries']:,}", row["seconds"]] for row in rows]
-    return "### Going through all entries\n\n" + _table(["command", "entries", "s"], cells)
+    cells = [
+        [f"`onetake {row['command']}`", f"{row['entries']:,}", f"{row['cassettes']:,}", row["seconds"]] for row in rows
+    ]
+    return "### Going through all entries\n\n" + _table(["command", "entries", "cassettes", "s"], cells)
 
 
 def _table(head: Sequence[Any], rows: Sequence[Sequence[Any]]) -> str:

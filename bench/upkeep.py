@@ -38,14 +38,21 @@ _SETTINGS = '[contracts.items]\nschema = "items.json"\n'
 
 
 def measure(folder: Path, *, count: int, entries: int | None = None) -> list[dict[str, Any]]:
-    """Run each command *count* times, three at most, over one project of *entries*, after once to warm the disk."""
+    """Run each command *count* times, three at most, over projects of *entries*, after once to warm the disk.
+
+    One has a hundred entries in each cassette, the other has all of them in one.
+    """
     number = ENTRIES if entries is None else entries
-    project = folder / f"upkeep-{number}"
-    _write(project, number)
-    return [_measured(project, command, number, min(count, 3)) for command in COMMANDS]
+    found = []
+    for each in (min(number, _IN_A_CASSETTE), number):
+        project = folder / f"upkeep-{number}-{each}"
+        _write(project, number, each)
+        what = {"entries": number, "cassettes": -(-number // each)}
+        found += [{"command": command, **what, "seconds": _seconds(project, command, count)} for command in COMMANDS]
+    return found
 
 
-def _measured(project: Path, command: str, entries: int, count: int) -> dict[str, Any]:
+def _seconds(project: Path, command: str, count: int) -> float:
     words = [sys.executable, "-m", "onetake", command, "--json"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ONETAKE_")}
 
@@ -54,18 +61,17 @@ def _measured(project: Path, command: str, entries: int, count: int) -> dict[str
         assert "error" not in json.loads(done.stdout)
 
     run()
-    seconds = median(timed(run) for _ in range(count))
-    return {"command": command, "entries": entries, "seconds": round(seconds, 2)}
+    return round(median(timed(run) for _ in range(min(count, 3))), 2)
 
 
-def _write(project: Path, entries: int) -> None:
+def _write(project: Path, entries: int, in_a_cassette: int) -> None:
     """Write a project whose entries are all as they should be, as recording would, without its fsyncs."""
     project.mkdir(parents=True)
     (project / "onetake.toml").write_text(_SETTINGS, encoding="utf-8")
     (project / "items.json").write_text(json.dumps(_ITEMS), encoding="utf-8")
     contract = Contract(_ITEMS, name="items")
     for number in range(entries):
-        folder = project / "cassettes" / f"test_{number // _IN_A_CASSETTE}"
+        folder = project / "cassettes" / f"test_{number // in_a_cassette}"
         (folder / "_raw").mkdir(parents=True, exist_ok=True)
         entry = _entry(number, contract)
         data, sides = dump_entry(entry)

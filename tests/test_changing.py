@@ -48,7 +48,7 @@ def test_nothing_is_said_of_a_new_cassette_or_of_one_that_is_played(direct):
 def test_the_place_and_the_rule_are_named(direct, old, new, where, rule):
     said = asked_twice(direct, [direct.chat("a", **old)], [direct.chat("a", **new)])
     assert said.startswith(f"1 new, 0 played: it differs at {where}; ")
-    assert (f"add to [tool.onetake.key]: {rule}, and record once more" in said) == bool(rule)
+    assert (f"add to [tool.onetake.key]: {rule}, and run `onetake rekey`" in said) == bool(rule)
     assert ("make it the same in every run" in said) == (not rule)
 
 

@@ -142,7 +142,8 @@ def test_br_042_a_miss_after_midnight_shows_the_date_and_names_the_rule():
     stored = candidate(chat("Today is 2026-03-04. Label this."), recorded_at="2026-03-04T12:00:00Z")
     text = describe(*nearest(parts(chat(f"Today is {today}. Label this.")), [stored]))
     assert f'body$.messages[0].content:\n  asked  "Today is {today}. Label this."\n' in text
-    assert text.endswith('once recorded under it, this makes it match, in [tool.onetake.key]:\n  volatile = ["today"]')
+    keyed = "in [tool.onetake.key], once `onetake rekey` has keyed it anew"
+    assert text.endswith(f'this makes it match, {keyed}:\n  volatile = ["today"]')
 
 
 def test_br_014_a_miss_over_a_random_message_id_names_the_path_to_list():
@@ -153,7 +154,8 @@ def test_br_014_a_miss_over_a_random_message_id_names_the_path_to_list():
     asked = parts(body("HzoDj9nLm7mBz5Mf3uGcgk", "bzoDj9nLm7mBz5Mf3uGcgk"))
     text = describe(*nearest(asked, [stored]))
     assert "body$.messages[0].id: asked" in text
-    assert text.endswith('this makes it match, in [tool.onetake.key]:\n  ids = ["$.messages[*].id"]')
+    assert " this makes it match, in [tool.onetake.key], once `onetake rekey`" in text.replace("\n", " ")
+    assert text.endswith(':\n  ids = ["$.messages[*].id"]')
 
 
 def test_br_111_a_login_body_that_changes_each_run_is_named():
@@ -167,6 +169,7 @@ def test_br_111_a_login_body_that_changes_each_run_is_named():
     [
         (chat("a", store=False), {}, True),
         (chat("a", store=False), {"played": True}, False),
+        (chat("a", store=False), {"is_under_another": True}, False),
         (chat("a", store=False, tier=1), {}, False),
         (chat("a", seed=7), {}, False),
         (chat("a", system="b"), {}, False),
@@ -281,7 +284,7 @@ def test_the_remedy_of_a_program_is_the_command_it_was_given_and_says_what_ci_di
 @pytest.mark.parametrize("prefix", ["", "tool.onetake."])
 def test_the_table_is_named_as_the_settings_file_has_it(prefix):
     changed = Difference("body$.id", "changed", '"run-8f3ab2c1"', '"run-77aa01b2"')
-    assert f"in [{prefix}key]:\n" in describe(candidate(chat("Hi")), [changed], prefix)
+    assert f"in [{prefix}key], once `onetake rekey` has" in describe(candidate(chat("Hi")), [changed], prefix)
 
 
 @pytest.mark.parametrize(
@@ -290,7 +293,7 @@ def test_the_table_is_named_as_the_settings_file_has_it(prefix):
         ("t.py::test_a", "t.py::test_a"),
         ("t.py::test_a[b c-1]", '"t.py::test_a[b c-1]"'),
         ("t.py::test_a[$HOME]", "'t.py::test_a[$HOME]'"),
-        ("t.py::test_a[x\x1b[31m;rm]", '"t.py::test_a[x;rm]"'),
+        ("t.py::test_a[x\x1b[31m;rm]", "$'t.py::test_a[x\\x1b[31m;rm]'"),
     ],
 )
 def test_a_test_id_is_quoted_for_the_shell(node, argument):

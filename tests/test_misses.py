@@ -55,6 +55,30 @@ def test_br_044_a_turn_after_a_new_answer_names_the_message_that_differs(direct)
 
 
 LABEL = {"type": "object", "properties": {"label": {"enum": ["bug", "idea"]}}, "required": ["label"]}
+LABELLED = '{"label": "bug"}'
+WIDER = {**LABEL, "properties": {"label": {"enum": ["bug", "idea", "chore"]}}}
+
+
+@pytest.mark.parametrize(
+    ("recorded", "asked", "is_offered"),
+    [
+        (LABEL, LABEL, True),
+        (LABEL, WIDER, False),  # which the answer satisfies
+        (None, LABEL, False),
+        (None, None, True),
+        (LABEL, None, True),  # what the settings say of it is for `adopt` to see
+    ],
+)
+def test_adopt_is_not_offered_where_it_would_refuse_another_contract(direct, recorded, asked, is_offered):
+    def contracts(schema):
+        return (Contract(schema, name="label"),) if schema else ()
+
+    recording = direct(contracts=contracts(recorded))
+    recording.call("a", LABELLED)
+    replaying = direct(recording.store, "none", contracts=contracts(asked))
+    assert ("`onetake adopt`" in str(miss(replaying, direct.chat("a", store=False)))) is is_offered
+
+
 WHO = {"recorded_at": "2026-01-02T03:04:05Z", "commit": "31c3f4c0aa", "test": "tests/test_x.py::test_a"}
 
 

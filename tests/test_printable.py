@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from onetake.printable import block, excerpt, one_line, shared_prefix, shared_suffix, sides, spelled
+from onetake.printable import block, excerpt, is_speakable, one_line, shared_prefix, shared_suffix, sides, spelled
 
 HOSTILE = [
     ("\x1b[31mred\x1b[0m", "red"),
@@ -19,8 +19,8 @@ HOSTILE = [
     ("\x1b\x1b[0m[31mnested", "[31mnested"),
     ("\x1bc\x1b(Breset", "reset"),
     ("nul\x00bel\x07del\x7f", "nulbeldel"),
-    ("admin\u202eemordnilap\u2066\u200f", "adminemordnilap"),
-    ("zero\u200bwidth\ufeff\U000e0041", "zerowidth"),
+    ("admin\u202eemordnilap\u2066\u200f", r"admin\u202eemordnilap\u2066\u200f"),
+    ("zero\u200bwidth\ufeff\U000e0041", r"zero\u200bwidth\ufeff\U000e0041"),
     ("lone \ud800 surrogate", "lone \ufffd surrogate"),
     ("tab\there", "tab    here"),
 ]
@@ -126,6 +126,14 @@ def test_shared_ends_are_the_longest(a, b):
 
 def test_a_name_is_one_line_whatever_it_holds():
     assert spelled("a\n0 errors\r\x1b[2J\x85\u2028ü.json") == r"a\n0 errors\r\x1b[2J\x85\u2028ü.json"
+
+
+@pytest.mark.parametrize("name", ["x\u202e-1.json", "a\u200bb", "\ufeffa", "\U000e0041", "not utf-8 \udcff", "\t"])
+def test_a_name_is_told_with_what_cannot_be_seen_in_it(name):
+    assert spelled(name).isascii()
+    assert spelled(name).encode().decode("unicode_escape") == name
+    assert block(spelled(name)) == spelled(name)
+    assert (is_speakable(name), is_speakable(spelled(name))) == (False, True)
 
 
 @pytest.mark.parametrize(

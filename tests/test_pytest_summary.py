@@ -120,7 +120,7 @@ def test_what_changes_by_itself_is_found_and_the_rule_is_named(inner, provider, 
     inner.write("test_more.py", SHARED)
     result = inner("--record-mode=new_episodes")
     told = [line.removeprefix("test_it.py::") for line in summary(result) if " played: " in line]
-    rule, end = "if that does not count, add to [tool.onetake.key]:", ", and record once more"
+    rule, end = "if that does not count, add to [tool.onetake.key]:", ", and run `onetake rekey`"
     uuid = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
     assert told == [
         f'test_metadata: 5 new, 0 played: all differ at $.metadata.run; {rule} ignore = ["$.metadata.run"]{end}',

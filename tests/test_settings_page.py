@@ -108,7 +108,10 @@ def test_every_variable_of_the_source_is_in_the_table_and_no_other():
 def variables(path: Path) -> set[str]:
     """Return the environment variables that a source file names: ours by their prefix, others by how they are read."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    source = path.read_text(encoding="utf-8")
+    if not re.search(r"ONETAKE_|environ|getenv", source):
+        return found
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Constant) and re.fullmatch(r"ONETAKE_[A-Z_]+", str(node.value)):
             found.add(str(node.value))
         elif isinstance(node, ast.Call) and re.search(r"environ\.|getenv", ast.unparse(node.func)):

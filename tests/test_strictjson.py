@@ -67,3 +67,9 @@ def test_a_number_that_python_writes_alike_is_plain():
 def test_what_is_not_strict_is_not_strict_with_exact_numbers_either(text):
     with pytest.raises(strictjson.NotStrictError):
         strictjson.loads_exact(text)
+
+
+def test_a_number_that_no_float_holds_becomes_a_text():
+    found = strictjson.loads_exact('{"a": [1e400, -1e999, 1.50, 3], "b": {"c": 1e308}, "d": "1e999"}')
+    assert strictjson.finite(found) == {"a": ["1e400", "-1e999", 1.5, 3], "b": {"c": 1e308}, "d": "1e999"}
+    assert strictjson.finite(strictjson.loads("[1e400, -1e400]")) == ["1e999", "-1e999"]

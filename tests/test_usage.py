@@ -30,7 +30,9 @@ def run_of(used=()):
 
 
 def test_what_is_written_is_read_again_and_git_does_not_see_it(tmp_path):
-    cassettes = {"b/ü": CassetteUsage(frozenset({A, C}), frozenset({B})), "a": CassetteUsage(known=False)}
+    tests = {"t.py::ü": frozenset({C}), "t.py::none": frozenset()}
+    used = CassetteUsage(frozenset({A, C}), frozenset({B}), tests=tests)
+    cassettes = {"b/ü": used, "a": CassetteUsage(known=False)}
     run = UsageRun(AT, "c0ffee", "d0", "not all tests passed", cassettes)
     path = write_run(tmp_path, run)
     assert read_run(path) == run
@@ -40,7 +42,10 @@ def test_what_is_written_is_read_again_and_git_does_not_see_it(tmp_path):
         "commit": "c0ffee",
         "files": "d0",
         "why": "not all tests passed",
-        "cassettes": {"a": {"known": False}, "b/ü": {"used": [[*A], [*C]], "unused": [[*B]]}},
+        "cassettes": {
+            "a": {"known": False},
+            "b/ü": {"used": [[*A], [*C]], "unused": [[*B]], "tests": {"t.py::none": [], "t.py::ü": [1]}},
+        },
     }
     assert (tmp_path / ".onetake" / ".gitignore").read_bytes() == b"*\n"
     assert [path.name for path in path.parent.iterdir()] == [path.name]
@@ -78,6 +83,11 @@ DAMAGED = [
     b'{"onetake_usage": 1, "at": "x", "cassettes": {"a": {"used": [["a"]]}}}',
     b"[" * 100_000,
     b'{"onetake_usage": 1, "at": 5, "cassettes": {}}',
+    *(
+        b'{"onetake_usage": 1, "at": "%s", "cassettes": {"a": {"used": [["a", 0]], "tests": %s}}}'
+        % (AT.encode(), tests)
+        for tests in (b"[]", b'{"t": 0}', b'{"t": [1]}', b'{"t": [-1]}', b'{"t": [true]}', b'{"t": [["a", 0]]}')
+    ),
     b'{"onetake_usage": 1, "at": "2020-02-31T00:00:00Z", "cassettes": {}}',
     b'{"onetake_usage": 1, "at": "9999-01-01T00:00:00Z", "cassettes": {}}',
     b'{"onetake_usage": 1, "at": "%s", "commit": 5, "cassettes": {}}' % AT.encode(),

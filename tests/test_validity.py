@@ -12,7 +12,7 @@ from onetake.errors import InteractionNotFound
 from onetake.model import Cut, Mode, Response
 from onetake.settings import MaxAge
 from onetake.steps import Policy
-from onetake.validity import Validity
+from onetake.validity import UNKNOWN, Validity, moment, when
 
 LABEL = {"type": "object", "properties": {"label": {"type": "string"}}, "required": ["label"]}
 TIGHT = {"type": "object", "properties": {"label": {"enum": ["bug", "idea"]}}, "required": ["label"]}
@@ -32,6 +32,15 @@ def entry(direct):
         return replace(talk.entries()[0], **fields)
 
     return make
+
+
+def test_times_are_read_in_one_way_whoever_wrote_them():
+    same = ["2026-01-02T01:00:00Z", "2026-01-02T10:00:00+09:00", "2026-01-02T01:00:00", "2026-01-02T01:00:00.000000Z"]
+    assert {when(text) for text in same} == {datetime(2026, 1, 2, 1, tzinfo=UTC)}
+    for text in ("soon", "", None, 5):
+        assert (moment(text), when(text)) == (None, UNKNOWN)
+    ends = ["0001-01-01T00:00:01Z", "9999-12-31T23:59:59-10:00", "2026-01-02"]
+    assert sorted([*ends, "soon"], key=when) == ["soon", ends[0], ends[2], ends[1]]
 
 
 def word(entry, *contracts, **policy):

@@ -97,7 +97,8 @@ class Account:
         """What it used of its cassette, for the usage ledger."""
         known = not reads_nothing(self._engine.policy.mode) and not self.was_joined
         slots = frozenset(self.touched | self.promoted)
-        return Used(self._engine.policy.root, self._folder, slots, known, self._owned)
+        policy = self._engine.policy
+        return Used(policy.root, self._folder, slots, known, self._owned, policy.test)
 
     @property
     def resumed(self) -> tuple[Entry, ...]:

@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onetake.stores import files
+from onetake.stores import files, leftovers
 from onetake.stores.directory import DirectoryStore
 from onetake.stores.naming import SIDE_FOLDERS
 
@@ -86,9 +86,8 @@ def hide(root: Path) -> None:
     if b"*" in (files.read(ignore) or b"").splitlines():
         return
     ignore.parent.mkdir(parents=True, exist_ok=True)
-    for left in ignore.parent.glob(f"{files.TEMP_PREFIX}*{files.TEMP_SUFFIX}"):
-        files.remove(left)  # of a process that was killed, or of one that finds below that this one writes the same
-    with suppress(FileNotFoundError), files.temporary(ignore.parent, _IGNORE) as temp:
+    leftovers.sweep(ignore.parent)
+    with files.temporary(ignore.parent, _IGNORE) as temp:
         temp.replace(ignore)
 
 

@@ -135,7 +135,7 @@ def _mend(changes: list[_Change], table: str, *, owned: bool) -> str:
             "if nobody changed that, it changes by itself, and every run asks anew:"
             f" make it the same in every run, or name it in {table}"
         )
-    return f"if that does not count, add to {table}: {'; '.join(hints.written(rules))}, and record once more"
+    return f"if that does not count, add to {table}: {'; '.join(hints.written(rules))}, and run `onetake rekey`"
 
 
 def _rule(difference: Difference, recorded_at: str) -> tuple[str, str]:

@@ -17,6 +17,7 @@ from onetake.hints import key_rules, written
 from onetake.key import volatile
 from onetake.model import Mode
 from onetake.printable import one_line, sides
+from onetake.quoting import quoted as quoted
 
 CANDIDATES = 200
 """Entries that are compared: more would make a miss slow, not clearer."""
@@ -45,6 +46,7 @@ class Candidate:
         is_passed: True where another one has taken its place, by the runs on record.
         lacks_headers_of: The file that it was imported from, where that is there, and the key has taken in a header
             since; else empty.
+        is_under_another: True where another contract judged its answer than those in force: nothing else is given it.
     """
 
     parts: Mapping[str, Any]
@@ -57,6 +59,7 @@ class Candidate:
     is_outdated: bool = False
     is_passed: bool = False
     lacks_headers_of: str = ""
+    is_under_another: bool = False
 
 
 def nearest(
@@ -206,8 +209,18 @@ def import_anew(candidate: Candidate, differences: Sequence[Difference]) -> str:
     file = candidate.lacks_headers_of
     if not file or not differences or not all(one.path.startswith("headers.") for one in differences):
         return ""
-    again = f"onetake import vcr {quoted(one_line(file, 400))}"
+    again = f"onetake import vcr {quoted(file, 400)}"
     return f"`{again}` once more: it was imported before `headers` in `key` named what differs"
+
+
+def key_anew(candidate: Candidate) -> str:
+    """Say how the nearest entry comes by the key that is asked, where today's key rules give it that; it asks nobody.
+
+    Args:
+        candidate: The nearest.
+    """
+    does = "asks nobody: it shows which entries get their keys of today, and --yes gives them these"
+    return f"onetake rekey ({does})" if candidate.is_outdated else ""
 
 
 def stored_in(others: Sequence[str]) -> str:
@@ -240,18 +253,7 @@ def command(mode: Mode, pytest_node: str | None, switch: str = "") -> str:
         return switch.replace("{mode}", mode, 1)
     if pytest_node is None:
         return f'mode="{mode}"'
-    return f"{modes.pytest_command()} --record-mode={mode} {quoted(one_line(pytest_node, 400))}"
-
-
-def quoted(argument: str) -> str:
-    """Quote an argument where a shell would not take it as it is; double quotes mean the same in all shells."""
-    if re.fullmatch(r"[\w./:@+=,-]+", argument):
-        return argument
-    if not re.search(r'["$`\\!%]', argument):
-        return f'"{argument}"'
-    from shlex import quote
-
-    return quote(argument)
+    return f"{modes.pytest_command()} --record-mode={mode} {quoted(pytest_node, 400)}"
 
 
 def _origin(candidate: Candidate) -> list[str]:
@@ -275,7 +277,7 @@ def _difference(difference: Difference) -> list[str]:
 def _adoption(candidate: Candidate, differences: Sequence[Difference]) -> list[str]:
     """Offer the stored answer where all that differs is one member of the body that was added."""
     added = _ADDED.fullmatch(differences[0].path) if len(differences) == 1 and differences[0].kind == "added" else None
-    if candidate.played or added is None or field((added[1],)) is not Field.OTHER:
+    if candidate.played or candidate.is_under_another or added is None or field((added[1],)) is not Field.OTHER:
         return []
     return ["if no answer hangs on that field, `onetake adopt` takes the stored one over, and asks nobody"]
 
@@ -286,4 +288,7 @@ def _hints(candidate: Candidate, differences: Sequence[Difference], prefix: str)
         return []
     effect = "makes it match" if explained == len(differences) else f"takes away {explained} of these"
     lines = written(rules, _RULES)
-    return [f"once recorded under it, this {effect}, in [{prefix}key]:", *(f"  {line}" for line in lines)]
+    return [
+        f"this {effect}, in [{prefix}key], once `onetake rekey` has keyed it anew:",
+        *(f"  {line}" for line in lines),
+    ]

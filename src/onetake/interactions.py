@@ -18,6 +18,7 @@ from onetake.model import Entry, Request, Response, Violation, header
 from onetake.provenance import provenance, sdk_of
 from onetake.scrub.scanning import Finding, scan
 from onetake.steps import Asked, Live, Policy
+from onetake.stores.naming import schema_name
 from onetake.verdicts import restated
 
 
@@ -130,7 +131,7 @@ def schema_of(entry: Entry, contracts: Sequence[Contract]) -> dict[str, bytes]:
     if found is None:
         return {}
     text = json.dumps(found.schema, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-    return {f"_schemas/{found.digest}.json": text.encode("utf-8", "backslashreplace")}
+    return {schema_name(found.digest): text.encode("utf-8", "backslashreplace")}
 
 
 def under(entry: Entry, ordinal: int) -> Entry:

@@ -23,6 +23,7 @@ from onetake.preparing import BrokenFunctionError
 from onetake.printable import one_line
 from onetake.steps import Asked, Policy
 from onetake.stores.naming import Slot
+from onetake.validity import is_under_another
 
 _REASONS = {
     Found.ABSENT: "no interaction is stored for this request",
@@ -120,19 +121,19 @@ class Misses:
             return UnreadableEntry(looked.entry.place, one_line(without_remedy(looked.entry.why), 400), mending)
         cassette, asked = self._cassette, looked.asked
         headline, _, broken = why.partition("\n")
-        anew = ""
+        anew = free = ""
         if isinstance(looked.entry, Entry) and why:
             near = explain.identify(_candidate(looked.entry, cassette, played, {})) + (f"\n{broken}" if broken else "")
         else:
-            near, anew = self._nearest(asked, played)
+            near, anew, free = self._nearest(asked, played)
         refusal = InteractionNotFound(
             self._reason(looked) + (f", as {headline}" if headline else ""),
             asked_line(asked),
             cassette.place + (" (empty)" if cassette.was_empty else ""),
             "\n".join(filter(None, [near, *self._others(asked.key)])),
-            anew or "\n".join(self._remedies(looked)),
+            anew or "\n".join(filter(None, [free, *self._remedies(looked)])),
         )
-        refusal.recordable = not (anew or self._policy.unrecorded or refuses(Mode.NEW_EPISODES, looked.found))
+        refusal.recordable = not (anew or free or self._policy.unrecorded or refuses(Mode.NEW_EPISODES, looked.found))
         return refusal
 
     def _reason(self, looked: Looked) -> str:
@@ -179,11 +180,12 @@ class Misses:
         if looked.found in (Found.ABSENT, Found.EXHAUSTED) and dialects.find(request.method, request.url) is None:
             yield _NO_MODEL
 
-    def _nearest(self, asked: Asked, played: set[tuple[str, int]]) -> tuple[str, str]:
-        """Return what the nearest entry is, and how it is imported anew where that is enough."""
+    def _nearest(self, asked: Asked, played: set[tuple[str, int]]) -> tuple[str, str, str]:
+        """Return what the nearest entry is; how it is imported anew where that is enough; what else mends it unpaid."""
         parts = self._policy.keyer.parts(asked.scrubbed, asked.days)
         found = explain.nearest(parts, self._candidates(asked, played))
-        return (explain.describe(*found, self._policy.prefix), explain.import_anew(*found)) if found else ("", "")
+        near = explain.describe(*found, self._policy.prefix) if found else ""
+        return (near, explain.import_anew(*found), explain.key_anew(found[0])) if found else ("", "", "")
 
     def _candidates(self, asked: Asked, played: set[tuple[str, int]]) -> Iterator[Candidate]:
         """Read the entries that a request may be compared with, and no more."""
@@ -198,7 +200,8 @@ class Misses:
         found = candidate(entry, self._cassette, played, self._policy.keyer)
         if found is None or self._is_outdated(entry, asked):
             return found and replace(found, is_outdated=True)
-        return replace(found, lacks_headers_of=self._lacks_headers_of(entry))
+        other = is_under_another(entry, asked.contracts)
+        return replace(found, lacks_headers_of=self._lacks_headers_of(entry), is_under_another=other)
 
     def _lacks_headers_of(self, entry: Entry) -> str:
         """Return the file that an entry was imported from, where today's key takes in more headers than then."""

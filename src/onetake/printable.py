@@ -13,9 +13,10 @@ _UNSAFE = re.compile(
     "|(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x00-\x1f\x7f-\x9f]*(?:\x07|\x1b\\\\|\x9c)"
     "|\x1b[ -/]*[0-~]"
     "|[\x00-\x08\x0e-\x1f\x7f-\x9f]"
-    "|[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
 )
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_UNSEEN = "\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f"
+_INVISIBLE = re.compile(f"[{_UNSEEN}]")
+_UNSPEAKABLE = re.compile(f"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff{_UNSEEN}]")
 _KEY = re.compile("[0-9a-f]{64}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -27,13 +28,16 @@ def block(text: str) -> str:
         text: Any text, lone surrogates included.
 
     Returns:
-        The text without ANSI and OSC sequences, control characters, bidirectional controls and invisible marks; every
-        line end is LF, a tab four spaces, a lone surrogate U+FFFD. `block(block(x)) = block(x)`.
+        The text without ANSI and OSC sequences and control characters; bidirectional controls and invisible marks are
+        escapes, as a name may hold one and is another name without; every line end is LF, a tab four spaces, a lone
+        surrogate U+FFFD. `block(block(x)) = block(x)`.
 
     Source: ECMA-48 for the sequences (7-bit and 8-bit forms); Unicode UAX 9 for the bidirectional controls.
     """
     text = _UNSAFE.sub("", _LINE_ENDS.sub("\n", text))
-    return _SURROGATE.sub("\ufffd", text).replace("\t", "    ")
+    if not text.isascii():
+        text = _SURROGATE.sub("\ufffd", _INVISIBLE.sub(_escape, text))
+    return text.replace("\t", "    ")
 
 
 def one_line(text: str, width: int = 200) -> str:
@@ -75,12 +79,21 @@ def short_key(key: str) -> str:
 
 
 def spelled(text: str) -> str:
-    """Spell control characters as escapes, so that a name is one line, and no line of a report can be forged by it.
+    """Spell what cannot be printed as escapes: a name is one line, forges no line of a report, and can be told by it.
 
     Args:
-        text: A path or a name: it may hold any character.
+        text: A path or a name: it may hold any character; `block` changes nothing of what is returned.
     """
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return _UNSPEAKABLE.sub(_escape, text)
+
+
+def is_speakable(text: str) -> bool:
+    """Tell whether a name can be printed as it is: `spelled` changes nothing of it."""
+    return _UNSPEAKABLE.search(text) is None
+
+
+def _escape(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode()
 
 
 def excerpt(a: str, b: str, around: int = 30) -> tuple[str, str]:

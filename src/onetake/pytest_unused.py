@@ -74,6 +74,7 @@ class Opened:
         known: False where others may have been used too.
         owned: True where it is one test's own, and nothing else opened it.
         outside: True where `use_cassette` opened it: which tests do, nobody can tell before they run.
+        tests: Of what was used, which each test did.
     """
 
     root: Path
@@ -82,6 +83,7 @@ class Opened:
     known: bool = True
     owned: bool = True
     outside: bool = False
+    tests: dict[str, set[Slot]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,8 @@ def merged(used: Iterable[Used], outside: Iterable[Used]) -> dict[Identity, Open
         opened.known = opened.known and one.known
         opened.owned = opened.owned and one.owned
         opened.outside = opened.outside or is_outside
+        if one.test:
+            opened.tests.setdefault(one.test, set()).update(one.slots)
     return found
 
 

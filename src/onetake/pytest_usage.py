@@ -206,7 +206,8 @@ class UsageWatch:
         left = {one.folder: frozenset(one.entries) for one in unused}
         ledgers: dict[Path, dict[str, CassetteUsage]] = {}
         for one in opened.values():
-            found = CassetteUsage(frozenset(one.used), left.pop(one.folder, frozenset()), one.known)
+            tests = {test: frozenset(slots) for test, slots in one.tests.items()}
+            found = CassetteUsage(frozenset(one.used), left.pop(one.folder, frozenset()), one.known, tests)
             ledgers.setdefault(one.root, {})[place_of(one.folder, one.root)] = found
         for abandoned in unused:
             if abandoned.folder in left:

@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 from onetake import settings_values as values
 from onetake.errors import UsageError
 
+NAMES = ("onetake.toml", "pyproject.toml")
+"""What the files are called that settings lie in; of two in one folder the first counts."""
+
 
 class Found(NamedTuple):
     """The settings that count: their file, the table as TOML gives it, and what messages call its place."""
@@ -34,7 +37,8 @@ def nearest_file(start: Path) -> Found | None:
     """
     folder = folder_of(start)
     for root in (folder, *folder.parents):
-        found = _own_table(root / "onetake.toml") or _tool_table(root / "pyproject.toml")
+        own, shared = (root / name for name in NAMES)
+        found = _own_table(own) or _tool_table(shared)
         if found is not None:
             return found
     return None

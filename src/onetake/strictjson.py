@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import json.encoder
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -56,6 +57,22 @@ def has_number(value: Any) -> bool:
         if not level:
             return found
     return False
+
+
+def finite(value: Any) -> Any:
+    """Return a JSON value with a text in the place of each number that no float holds: `"1e999"`.
+
+    Args:
+        value: As `loads` or `loads_exact` returns it, or with tuples for lists. How a number was written is lost where
+            `loads` read it: it becomes `"1e999"` or `"-1e999"`.
+    """
+    if isinstance(value, dict):
+        return {name: finite(member) for name, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(member) for member in value]
+    if isinstance(value, float) and math.isinf(value):
+        return value.text if isinstance(value, Number) else "1e999" if value > 0 else "-1e999"
+    return value
 
 
 def _loaded(data: bytes | str, read: Callable[[str], Any]) -> Any:

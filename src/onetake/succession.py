@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from onetake.aside import place_of
 from onetake.model import Entry
 from onetake.stores.naming import Slot
 from onetake.usage import CassetteUsage, UsageRun, ledgers_in, read_run
+from onetake.validity import UNKNOWN, when
 
 _RUNS = 5
 """Runs on record that are read to tell of a miss which entries were in use; a ledger of 10,000 takes some 50 ms."""
@@ -23,12 +25,12 @@ class Come(NamedTuple):
     Args:
         slot: What it is found by.
         test: The test that recorded it, or for which it was adopted; empty where none did.
-        at: When it came to where it is, RFC 3339; empty where that is not known.
+        at: When it came to where it is; `UNKNOWN` where it does not say so.
     """
 
     slot: Slot
     test: str
-    at: str
+    at: datetime
 
 
 def come(entry: Entry) -> Come:
@@ -36,7 +38,7 @@ def come(entry: Entry) -> Come:
     adopted = entry.provenance.get("adopted")
     at = adopted.get("at") if isinstance(adopted, dict) else entry.provenance.get("recorded_at")
     test = str(entry.provenance.get("test") or "")
-    return Come((entry.key[:16], entry.ordinal), test, at if isinstance(at, str) else "")
+    return Come((entry.key[:16], entry.ordinal), test, when(at))
 
 
 def passed_over(entries: Iterable[Come], runs: Iterable[tuple[str, CassetteUsage]]) -> frozenset[Slot]:
@@ -49,17 +51,17 @@ def passed_over(entries: Iterable[Come], runs: Iterable[tuple[str, CassetteUsage
         entries: Those of one cassette.
         runs: What each run did with it, and when that run ended, RFC 3339 in UTC; in any order.
     """
-    used: dict[Slot, str] = {}
-    left: dict[Slot, str] = {}
+    used: dict[Slot, datetime] = {}
+    left: dict[Slot, datetime] = {}
     for at, usage in runs:
-        _note(used, usage.used, at)
-        _note(left, usage.unused, at)
+        _note(used, usage.used, when(at))
+        _note(left, usage.unused, when(at))
     known = list(entries)
     newest = _newest_in_use(known, used)
 
     def is_passed(one: Come) -> bool:
-        last = max(used.get(one.slot, ""), one.at)
-        return last < left.get(one.slot, "") or (one.slot in used and last < newest.get(one.test, ""))
+        last = max(used.get(one.slot, UNKNOWN), one.at)
+        return last < left.get(one.slot, UNKNOWN) or (one.slot in used and last < newest.get(one.test, UNKNOWN))
 
     return frozenset(one.slot for one in known if is_passed(one))
 
@@ -83,15 +85,15 @@ def _read(path: Path) -> UsageRun | None:
     return read_run(path)
 
 
-def _note(found: dict[Slot, str], slots: Iterable[Slot], at: str) -> None:
+def _note(found: dict[Slot, datetime], slots: Iterable[Slot], at: datetime) -> None:
     for slot in slots:
-        found[slot] = max(found.get(slot, ""), at)
+        found[slot] = max(found.get(slot, UNKNOWN), at)
 
 
-def _newest_in_use(entries: Iterable[Come], used: Mapping[Slot, str]) -> dict[str, str]:
+def _newest_in_use(entries: Iterable[Come], used: Mapping[Slot, datetime]) -> dict[str, datetime]:
     """Return of each test when the newest of its entries came that a run used."""
-    newest: dict[str, str] = {}
+    newest: dict[str, datetime] = {}
     for one in entries:
-        if one.test and used.get(one.slot, "") >= one.at:
-            newest[one.test] = max(newest.get(one.test, ""), one.at)
+        if one.test and used.get(one.slot, UNKNOWN) >= one.at:
+            newest[one.test] = max(newest.get(one.test, UNKNOWN), one.at)
     return newest

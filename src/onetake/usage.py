@@ -47,6 +47,7 @@ class Used:
         slots: The entries that it asked for, whatever came of it, and those that it wrote.
         known: False where it may have used others: child processes asked too, or nothing was read at all.
         owned: True where the cassette is one test's alone, so that mode `all` retires what it does not ask for.
+        test: The test that it was a session of, as provenance names it; empty where it was none's.
     """
 
     root: Path
@@ -54,18 +55,19 @@ class Used:
     slots: frozenset[Slot]
     known: bool
     owned: bool = False
+    test: str = ""
 
     def as_plain(self) -> dict[str, Any]:
         """Return it in plain types, which a worker of pytest-xdist can send; see `used_of`."""
         slots = [[key, ordinal] for key, ordinal in sorted(self.slots)]
         folders = {"root": str(self.root), "cassette": str(self.folder)}
-        return {**folders, "used": slots, "known": self.known, "owned": self.owned}
+        return {**folders, "used": slots, "known": self.known, "owned": self.owned, "test": self.test}
 
 
 def used_of(plain: Mapping[str, Any]) -> Used:
     """Return what `as_plain` made plain."""
     slots = frozenset((key, ordinal) for key, ordinal in plain["used"])
-    return Used(Path(plain["root"]), Path(plain["cassette"]), slots, plain["known"], plain["owned"])
+    return Used(Path(plain["root"]), Path(plain["cassette"]), slots, plain["known"], plain["owned"], plain["test"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +78,13 @@ class CassetteUsage:
         used: The entries that it used.
         unused: Those that it proved to be unused; none where it was not whole and green.
         known: False where it may have used others too; see `Used`.
+        tests: Of those that it used, which each test did; one that opened it and used none is named, too.
     """
 
     used: frozenset[Slot] = frozenset()
     unused: frozenset[Slot] = frozenset()
     known: bool = True
+    tests: Mapping[str, frozenset[Slot]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,11 +244,22 @@ def _object(said: Any, names: set[str]) -> dict[str, Any]:
 
 
 def _read_cassette(said: Any) -> CassetteUsage:
-    one = _object(said, {"used", "unused", "known"})
+    one = _object(said, {"used", "unused", "known", "tests"})
     known = one.get("known", True)
     if not isinstance(known, bool):
         raise ValueError
-    return CassetteUsage(slots_in(one.get("used", [])), slots_in(one.get("unused", [])), known)
+    used = one.get("used", [])
+    slots, unused = slots_in(used), slots_in(one.get("unused", []))
+    return CassetteUsage(slots, unused, known, _read_tests(one.get("tests", {}), [tuple(slot) for slot in used]))
+
+
+def _read_tests(said: Any, used: list[Slot]) -> dict[str, frozenset[Slot]]:
+    """Read which tests used what, told by the places in the list of what was used; raises ValueError where damaged."""
+    if not isinstance(said, dict) or not all(isinstance(places, list) for places in said.values()):
+        raise ValueError
+    if any(type(place) is not int or not 0 <= place < len(used) for places in said.values() for place in places):
+        raise ValueError
+    return {test: frozenset(used[place] for place in places) for test, places in said.items()}
 
 
 def slots_in(said: Any) -> frozenset[Slot]:
@@ -269,5 +284,8 @@ def _as_bytes(run: UsageRun) -> bytes:
 
 
 def _plain_cassette(one: CassetteUsage) -> dict[str, Any]:
-    lists = {"used": sorted(one.used), "unused": sorted(one.unused)}
-    return {**{name: slots for name, slots in lists.items() if slots}, **({} if one.known else {"known": False})}
+    used = sorted(one.used)
+    places = {slot: place for place, slot in enumerate(used)}
+    tests = {test: sorted(places[slot] for slot in slots) for test, slots in sorted(one.tests.items())}
+    lists = {"used": used, "unused": sorted(one.unused), "tests": tests}
+    return {**{name: found for name, found in lists.items() if found}, **({} if one.known else {"known": False})}

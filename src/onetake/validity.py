@@ -14,6 +14,9 @@ from onetake.printable import one_line
 from onetake.settings import MaxAge
 from onetake.steps import Policy
 
+UNKNOWN = datetime.min.replace(tzinfo=UTC)
+"""What a time that is not known counts as, where times are compared: it comes before all others."""
+
 _MOST = 1000
 """Entries whose word is remembered: a batch judges millions, and each is held in memory for it."""
 
@@ -124,6 +127,19 @@ def _is_judged_by(contracts: tuple[Contract, ...], stored: ContractRef | None) -
     return (contracts[0].digest, contracts[0].schema_version) == (stored.schema, stored.schema_version)
 
 
+def is_under_another(entry: Entry, contracts: tuple[Contract, ...]) -> bool:
+    """Tell whether an answer was judged by another contract than any of these, so that no other request is given it.
+
+    Args:
+        entry: It may have been stored before there was any contract.
+        contracts: Those in force.
+    """
+    stored = entry.contract
+    if stored is None or not contracts:
+        return bool(contracts) and not entry.unjudged
+    return (stored.schema, stored.schema_version) not in {(one.digest, one.schema_version) for one in contracts}
+
+
 def _other_version(stored: ContractRef | None, now: ContractRef | None) -> str:
     """Say in one line that a contract's version moved, or nothing; the stored name was read from a file."""
     if stored is None or now is None or stored.schema_version == now.schema_version:
@@ -145,9 +161,14 @@ def _over_age(entry: Entry, limit: MaxAge) -> str:
 
 
 def moment(text: object) -> datetime | None:
-    """Read a time of the provenance; None for one that is missing or that a hand has broken."""
+    """Read a time of the provenance, one without an offset as UTC; None for one that is missing or broken by a hand."""
     try:
         found = datetime.fromisoformat(text) if isinstance(text, str) else None
     except ValueError:
         return None
     return found.replace(tzinfo=UTC) if found and found.tzinfo is None else found
+
+
+def when(text: object) -> datetime:
+    """Read a time of the provenance, as `moment` does, to compare it with others; `UNKNOWN` for one that is none."""
+    return moment(text) or UNKNOWN

@@ -15,7 +15,7 @@ from onetake.key import Keyer
 from onetake.model import Entry
 from onetake.scrub.scanning import scan
 from onetake.stores import DiskStore, Store
-from onetake.stores.naming import label, label_at
+from onetake.stores.naming import label, label_at, schema_name
 
 
 class SecretLeftError(ValueError):
@@ -139,7 +139,7 @@ def copy(store: Store, trash: Store, entry: Entry) -> None:
 
 def schema_side(store: Store, entry: Entry) -> dict[str, bytes]:
     """Return the sidecar of an entry's contract, by name, where the store has it."""
-    name = f"_schemas/{entry.contract.schema}.json" if entry.contract else ""
+    name = schema_name(entry.contract.schema) if entry.contract else ""
     data = store.get_side(name) if name else None
     return {name: data} if data is not None else {}
 

@@ -7,6 +7,7 @@ import urllib.request
 from pathlib import Path
 from uuid import uuid4
 
+import httpx
 import pytest
 
 import onetake
@@ -111,3 +112,31 @@ def test_a_function_that_asks_another_thing_each_time_stops_the_run(batch, ask, 
     with pytest.raises(onetake.UsageError, match="line 1: the function makes another request each time"):
         batch(call).run("rows.jsonl", progress="none")
     assert provider.count == calls
+
+
+def test_a_header_that_cannot_be_sent_is_its_rows_failure_alone(batch, provider):
+    url, secret = f"{provider.url}/v1/chat/completions", "sk-" + "a1B2" * 8
+
+    def call(record):
+        body = {"model": "m", "messages": [{"role": "user", "content": record["m"]}]}
+        last = {"a": "\n", "b": "\u00e9"}[record["m"]]  # the client's own check is behind what sees the request
+        headers = {"authorization": f"Bearer {secret}", "x-who": f"who{last}".encode("latin-1")}
+        return httpx.post(url, json=body, headers=headers).json()["choices"][0]["message"]["content"]
+
+    provider.script(lambda request: openai_chat("fine"))
+    ended = batch(call).run("rows.jsonl", progress="none")
+    assert (ended.published.failures, ended.outcome.why) == ({"gave-up": 2, "bad-line": 1}, "")
+    assert [request.header("x-who") for request in provider.requests] == ["who\u00e9"]
+
+
+def test_a_key_that_cannot_be_sent_stops_nothing_by_an_error_and_is_not_quoted(batch, provider, capfd):
+    secret = "sk-" + "a1B2" * 8 + "\n"
+
+    def call(record):
+        body = {"model": "m", "messages": [{"role": "user", "content": record["m"]}]}
+        return httpx.post(f"{provider.url}/v1/chat/completions", json=body, headers={"authorization": secret}).text
+
+    ended = batch(call).run("rows.jsonl", progress="json")
+    assert (ended.published.failures, provider.count) == ({"gave-up": 3, "bad-line": 1}, 0)
+    assert "a1B2" not in "".join(capfd.readouterr())
+    assert batch(call).run("rows.jsonl", progress="none").settled.lost == 0

@@ -110,6 +110,14 @@ def kill_after(path, lines, window=WINDOW):
     return {word: {int(line) for kind, line in told if kind == word} for word in ("sent", "stored")}
 
 
+def test_what_was_not_sent_after_all_is_no_attempt(ledger, begun):
+    gone, sent = ledger.intend([(key_of(1), 1), (key_of(2), 2)])
+    ledger.withdraw(gone)
+    ledger.done(sent, State.STORED)
+    ledger.flush()
+    assert (ledger.totals().attempts, ledger.totals().unsettled) == (1, 0)
+
+
 def test_nothing_is_made_before_the_first_run(path):
     ledger = Ledger(path)
     assert (ledger.runs(), ledger.open_intents(), ledger.totals()) == ([], [], Totals())

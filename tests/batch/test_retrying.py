@@ -103,6 +103,7 @@ STEPS = [
     (Kind.RATE, 99, 0.0, Step.HOLD),
     (Kind.RATE, 1, LONGEST_S, Step.GIVE_UP),
     (Kind.SECRET, 1, 0.0, Step.GIVE_UP),
+    (Kind.UNSENDABLE, 1, 0.0, Step.GIVE_UP),
     (Kind.AGAIN, 2, 0.0, Step.RETRY),
     (Kind.AGAIN, 3, 0.0, Step.GIVE_UP),
     (Kind.AGAIN, 1, LONGEST_S, Step.GIVE_UP),

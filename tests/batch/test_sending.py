@@ -11,7 +11,7 @@ import pytest
 
 from onetake.batch.job import Ask
 from onetake.batch.retrying import Fault, Kind
-from onetake.batch.sending import Sender, credential, is_cut
+from onetake.batch.sending import NOT_SENT, Sender, credential, is_cut
 from onetake.errors import UsageError
 from onetake.model import Cut, Request, header
 from onetake.testing.provider import openai_chat, openai_error, openai_stream, text_reply
@@ -103,6 +103,16 @@ def test_a_proxy_of_the_machine_gets_what_goes_elsewhere(provider, monkeypatch):
     assert (said.header("host"), said.header("authorization")) == ("models.example", f"Bearer {KEY}")
 
 
+@pytest.mark.parametrize("value", ["localhost", "[::1]", "*"])
+def test_hosts_without_proxy_are_nothing_where_there_is_no_proxy(provider, monkeypatch, value):
+    for name in ("http", "https", "all"):
+        monkeypatch.delenv(f"{name}_proxy", raising=False)
+        monkeypatch.delenv(f"{name}_proxy".upper(), raising=False)
+    monkeypatch.setenv("NO_PROXY", value)
+    (came,) = sent(Ask("http://models.example/v1", "m", "x"), request(provider))
+    assert came.status == 200
+
+
 def test_cookies_of_one_answer_go_with_no_other_request(provider):
     provider.script([replace(openai_chat("a"), headers=(*openai_chat("a").headers, ("set-cookie", "who=me")))])
     sent(ask(provider), request(provider), request(provider))
@@ -188,7 +198,59 @@ def test_what_cannot_be_an_address_is_no_answer(provider):
     assert came.kind is Kind.ACCESS
 
 
-def test_no_fault_quotes_the_credential(provider, monkeypatch):
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://\u2603.example/x",
+        "http://xn--0.example/x",
+        "http://127.0.0.1:99999/x",
+        "http://h:port/x",
+        "http://[::1/x",
+    ],
+)
+def test_a_host_or_port_that_is_none_is_no_answer_whoever_refuses_it(provider, url):
+    elsewhere = Ask("http://models.example/v1", "m", "x")
+    for job in (ask(provider), elsewhere):
+        (came,) = sent(job, Request("POST", url, (), b"{}"))
+        assert isinstance(came, Fault) and came.label in NOT_SENT
+
+
+def test_headers_go_as_their_bytes_were(provider):
+    own = replace(request(provider), headers=(("x-title", "caf\u00e9 "), ("x-tab", "a\tb"), ("x-none", "")))
+    sent(ask(provider), own)
+    assert [provider.requests[0].header(name) for name in ("x-title", "x-tab", "x-none")] == ["caf\u00e9", "a\tb", ""]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("authorization", f"Bearer {KEY}\n"), ("x-api-key", f"{KEY}\u20ac"), ("x-title", "a\r\nb: c"), ("x title", KEY)],
+)
+def test_a_header_that_cannot_be_sent_is_that_requests_fault_and_no_value_is_quoted(provider, name, value):
+    own = replace(request(provider), headers=((name, value),))
+    bad, good = sent(ask(provider), own, request(provider))
+    assert (bad.kind, bad.label, good.status, provider.count) == (Kind.UNSENDABLE, "header", 200, 1)
+    assert value.strip() not in bad.said and KEY not in bad.said
+
+
+def test_what_a_client_raises_that_it_does_not_name_is_no_answer(provider, monkeypatch):
+    async def raises(asked):
+        raise RuntimeError(f"bad: {KEY}")
+
+    own = replace(request(provider), headers=(("authorization", f"Bearer {KEY}"),))
+    monkeypatch.setattr(Sender, "_way", lambda self: raises)
+    (came,) = sent(ask(provider), own)
+    assert (came.kind, str(came), came.label in NOT_SENT) == (Kind.ACCESS, "client: bad: …", False)
+
+
+def test_no_fault_quotes_the_credential(provider):
     sender = Sender(ask(provider, api_key_env="K"), timeout=1, environ={"K": KEY})
-    assert KEY not in sender._said(ValueError(f"bad header: Bearer {KEY}"))
+    assert KEY not in sender._said(ValueError(f"bad header: Bearer {KEY}"), request(provider))
     asyncio.run(sender.close())
+
+
+def test_certificates_that_cannot_be_read_are_told_before_anything_is_sent(tmp_path, monkeypatch):
+    (tmp_path / "bad.pem").write_text("none")
+    for place in (tmp_path / "bad.pem", tmp_path / "gone.pem"):
+        monkeypatch.setenv("SSL_CERT_FILE", str(place))
+        with pytest.raises(UsageError, match="SSL_CERT_FILE"):
+            Sender(Ask("https://models.example/v1", "m", "x"), timeout=1, environ={})

@@ -51,3 +51,7 @@ def test_a_line_is_one_line_and_json_is_json():
 def test_an_unknown_kind_is_told():
     with pytest.raises(UsageError, match="auto, plain, json, none"):
         shown("fancy", io.StringIO())
+
+
+def test_where_standard_error_is_closed_nothing_is_shown():
+    assert [shown(kind, None) for kind in KINDS] == [None] * len(KINDS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 
 import pytest
 
@@ -65,7 +64,7 @@ def test_what_comes_in_one_turn_of_the_loop_goes_together():
     assert held.parts == [[0, 1, 2, 3, 4]]
 
 
-def test_no_more_go_together_than_may_and_all_go_when_they_must():
+def test_no_more_go_together_than_may():
     held = Held()
 
     async def run(threads):
@@ -76,12 +75,10 @@ def test_no_more_go_together_than_may_and_all_go_when_they_must():
         ]
         await asyncio.sleep(0)
         held.go.set()
-        assert await asyncio.gather(*tasks[:2]) == [0, 2]
-        together.hand_over()
-        return await asyncio.gather(*tasks[2:])
+        return await asyncio.gather(*tasks)
 
     with ThreadPoolExecutor(1) as threads:
-        assert asyncio.run(run(threads)) == [4, 6, 8, 10]
+        assert asyncio.run(run(threads)) == [0, 2, 4, 6, 8, 10]
     assert held.parts == [[0], [1, 2], [3, 4], [5]]
 
 
@@ -100,33 +97,35 @@ def test_what_fails_as_a_whole_fails_for_each_and_the_next_goes_on():
     assert ([str(one) for one in failed], found) == (["the disk is full"] * 2, 2)
 
 
-def test_what_was_brought_is_done_also_where_nobody_waits_for_it_any_more():
+def test_a_task_that_is_cancelled_gets_its_result_and_all_that_waits_goes_at_once():
     held = Held()
 
     async def run(threads):
-        together = Together(held, threads, most=9)
-        tasks = [await begun(held, together.do(1)), asyncio.create_task(together.do(2))]
+        together = Together(held, threads, most=1)
+        tasks = [await begun(held, together.do(1)), *(asyncio.create_task(together.do(n)) for n in (2, -3, 4))]
         await asyncio.sleep(0)
         for task in tasks:
             task.cancel()
-        for task in tasks:
-            with suppress(asyncio.CancelledError):
-                await task
-        together.hand_over()
+        await asyncio.sleep(0)
         held.go.set()
-        threads.shutdown()
+        return await asyncio.gather(*tasks, return_exceptions=True)
 
-    asyncio.run(run(ThreadPoolExecutor(2)))
-    assert held.parts == [[1], [2]]
+    with ThreadPoolExecutor(2) as threads:
+        one, two, three, four = asyncio.run(run(threads))
+    assert (one, two, str(three), four) == (2, 4, "-3", 8)
+    assert held.parts == [[1], [2, -3, 4]]
 
 
-def test_of_some_that_were_cancelled_the_others_get_their_results():
-    held = Held()
+def test_a_result_that_is_not_wanted_any_more_goes_elsewhere_and_its_task_ends():
+    held, elsewhere = Held(), []
 
     async def run(threads):
         together = Together(held, threads, most=9)
         first = await begun(held, together.do(1))
-        gone, other = asyncio.create_task(together.do(2)), asyncio.create_task(together.do(3))
+        gone, other = (
+            asyncio.create_task(together.do(2, unwanted=elsewhere.append)),
+            asyncio.create_task(together.do(3)),
+        )
         await asyncio.sleep(0)
         gone.cancel()
         held.go.set()
@@ -136,3 +135,24 @@ def test_of_some_that_were_cancelled_the_others_get_their_results():
 
     with ThreadPoolExecutor(1) as threads:
         assert asyncio.run(run(threads)) == (2, 6)
+    assert elsewhere == [4]
+
+
+def test_a_task_that_is_cancelled_twice_ends_and_its_work_is_done_all_the_same():
+    held = Held()
+
+    async def run(threads):
+        together = Together(held, threads, most=9)
+        tasks = [await begun(held, together.do(1)), asyncio.create_task(together.do(2))]
+        for _ in range(2):
+            await asyncio.sleep(0)
+            for task in tasks:
+                task.cancel()
+        for task in tasks:
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        held.go.set()
+        threads.shutdown()
+
+    asyncio.run(run(ThreadPoolExecutor(2)))
+    assert held.parts == [[1], [2]]

@@ -66,9 +66,10 @@ def test_recording_is_measured_for_the_whole_answer_and_the_first_token(bench):
 
 @pytest.mark.whole
 def test_upkeep_goes_through_a_project_in_which_nothing_is_wrong(bench, tmp_path):
-    printed, results = bench("upkeep", "--entries", "20")
-    assert [(row["command"], row["entries"]) for row in results["upkeep"]] == [("check", 20), ("status", 20)]
-    assert "| `onetake check` | 20 |" in printed
+    printed, results = bench("upkeep", "--entries", "120")
+    rows = [(row["command"], row["entries"], row["cassettes"]) for row in results["upkeep"]]
+    assert rows == [("check", 120, 2), ("status", 120, 2), ("check", 120, 1), ("status", 120, 1)]
+    assert "| `onetake check` | 120 | 2 |" in printed
 
 
 @pytest.mark.whole

@@ -44,6 +44,24 @@ def test_a_python_that_cannot_load_onetake_ends_under_a_sealed_session(cassette,
     assert err == f"onetake: {sys.executable} cannot load onetake, and its session never goes live: needs Python 3.11\n"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell closes the stream here")
+def test_it_ends_where_nobody_can_be_told_so_too(cassette, too_old):
+    line = ["sh", "-c", 'exec "$0" -c "print(1)" 2>&-', sys.executable]
+    with onetake.use_cassette(cassette, mode="none"):
+        done = subprocess.run(line, env=too_old, stdout=subprocess.PIPE)
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
+@pytest.mark.parametrize("stream", ["sys.stderr", "None"])
+def test_a_python_that_the_environment_names_a_session_to_ends_where_onetake_cannot_be_loaded(stream):
+    pth = Path(onetake.__file__).parents[1] / "onetake.pth"
+    code = "import os, sys; os.environ['ONETAKE_CASSETTE'] = 'c'; sys.modules['onetake.installing'] = None\n"
+    code += f"sys.stderr = {stream}\nexec(open({str(pth)!r}).read())\nprint('ran')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert ("onetake: it cannot be loaded" in done.stderr) is (stream != "None")
+
+
 @pytest.mark.parametrize("mode", ["once", "new_episodes", "all"])
 def test_a_python_that_cannot_load_onetake_says_so_and_runs_where_calls_may_go_out(cassette, too_old, mode):
     with onetake.use_cassette(cassette, mode=mode):

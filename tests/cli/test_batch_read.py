@@ -8,7 +8,6 @@ import sys
 
 import pytest
 
-from onetake import strictjson
 from onetake.testing.provider import openai_chat, openai_error
 
 
@@ -69,13 +68,6 @@ def test_explain_a_row_its_reply_and_its_request(run, ran):
     assert (missing["missing"], missing["replies"]) == ("not asked before", [])
     assert "missing  not asked before" in run("batch", "explain", "4")[1]
     assert run("batch", "explain", "5")[0] == 2
-
-
-def test_explain_spells_a_number_that_no_float_holds_as_json_has_it(run, ran):
-    with (ran / "in.jsonl").open("ab") as file:
-        file.write(b'{"message": "four", "size": 1e999}\n')
-    out = run("batch", "explain", "4", "rows.jsonl", "--json")[1]
-    assert '"size": 1e999' in out and strictjson.loads(out)["record"]["message"] == "four"
 
 
 @pytest.mark.parametrize("command", ["status", "report", "failures", "explain"])

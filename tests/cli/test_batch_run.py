@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from contextlib import closing
+from importlib.util import find_spec
 
 import pytest
 
@@ -170,3 +172,28 @@ def test_what_a_killed_run_left_is_told_at_once(run, batch, as_json):
     if as_json:
         assert json.loads(out)["may_have_been_billed"] == 1
     assert "was killed" not in run(*RUN)[1], "it is told once"
+
+
+@pytest.mark.parametrize("value", ["socks4://u:word@h:1", "http://u:word@h:port", "socks5://u:word@h:1"])
+def test_a_proxy_that_cannot_be_asked_is_told_and_no_run_begins(run, batch, provider, monkeypatch, value):
+    if value.startswith("socks5") and find_spec("socksio"):
+        pytest.skip("socksio is installed")
+    _elsewhere(batch, "http://models.example/v1")
+    monkeypatch.setenv("http_proxy", value)
+    code, out, err = run(*RUN)
+    assert (code, out, provider.count) == (2, "", 0)
+    assert err.startswith("onetake: HTTP_PROXY names ") and err.count("\n") == 1 and "word" not in err
+    monkeypatch.delenv("http_proxy")
+    assert json.loads(run("batch", "report", "job.toml", "--input", "in.jsonl", "--json")[1])["runs"] == 0
+
+
+def test_an_address_that_no_client_takes_is_told_and_no_run_begins(run, batch):
+    _elsewhere(batch, "http://\u2603.example/v1")
+    code, out, err = run(*RUN)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("onetake: base_url: ")
+
+
+def _elsewhere(batch, base_url):
+    job = (batch / "job.toml").read_text()
+    (batch / "job.toml").write_text(re.sub('base_url = "[^"]*"', f'base_url = "{base_url}"', job), "utf-8")

@@ -104,10 +104,29 @@ def test_a_path_that_is_no_folder_is_a_wrong_use(run, store, make_entry):
 
 
 def test_wrong_settings_are_a_wrong_use(run, project, labels):
-    (project / "labels.json").write_text("{")
+    (project / "onetake.toml").write_text("mod = 1")
     code, out, err = run("check")
     assert (code, out) == (2, "")
-    assert "labels.json" in err
+    assert "mod" in err
+
+
+def test_a_schema_that_is_none_is_told_with_all_else(run, project, labels):
+    (project / "labels.json").write_text("{")
+    labels[0].write_text("{")
+    code, out, err = run("check")
+    assert (code, err) == (1, "")
+    assert f"{labels[0].name}\n  error: broken" in out
+    assert "onetake.toml\n  error: broken, line 2\n    contract 'labels': schema file " in out
+
+
+@pytest.mark.parametrize("command", ["check", "status"])
+def test_a_watched_file_that_is_gone_blinds_no_command(run, project, labels, command):
+    (project / "onetake.toml").write_text('[contracts.labels]\nschema = "labels.json"\nwatch = ["gone.py"]\n')
+    code, out, err = run(command)
+    assert (code, err) == (1 if command == "check" else 0, "")
+    assert "contract 'labels' watches 'gone.py', and there is no such file" in out
+    if command == "check":
+        assert out.count("onetake.toml\n  error: broken, line 3\n    contract 'labels' watches 'gone.py'") == 1
 
 
 def test_text_of_a_file_reaches_no_terminal_as_a_sequence(run, store, make_entry):

@@ -92,7 +92,7 @@ def test_a_dry_run_tells_the_same_and_writes_nothing(repository, init, run):
 
 
 def test_people_get_one_line_a_file_and_what_is_left_to_them(repository, run):
-    put(repository / ".gitignore", "/.onetake/\n")
+    put(repository / ".gitignore", "/.onetake/\n.onetake-*\n")
     put(repository / ".gitlab-ci.yml", "a:\n  script: [ls]\n")
     put(repository / "pyproject.toml", '[project]\nname = "x"\ndependencies = ["openai", "pytest"]\n')
     code, out, err = run("init")
@@ -141,7 +141,7 @@ def test_what_people_wrote_stays_byte_for_byte(repository, init, mark, end, last
         assert rest.startswith(end) is (not last or name == "pyproject.toml")
     assert load_settings(repository) == Settings(root=repository)
     ignored = (repository / ".gitignore").read_bytes()
-    assert ignored.endswith(end + b".onetake/" + end)
+    assert ignored.endswith(end + b".onetake/" + end + b".onetake-*" + end)
     config = yaml.safe_load((repository / ".pre-commit-config.yaml").read_bytes().decode("utf-8-sig"))
     assert [[hook["id"] for hook in item["hooks"]] for item in config["repos"]] == [["a"], ["onetake-check"]]
     before = contents(repository)
@@ -195,10 +195,18 @@ def test_a_line_that_is_missing_is_added_alone_and_in_its_order(repository, init
     assert path.read_text() == f"{json_line}\n{raw_line}\n{diff_line}\n"
 
 
-@pytest.mark.parametrize("line", [".onetake", "/.onetake/", "**/.onetake/", "  .onetake/  "])
-def test_gitignore_says_it_in_several_ways(repository, init, line):
-    put(repository / ".gitignore", f"*.pyc\n{line}\n")
+@pytest.mark.parametrize("line", [".onetake", "/.onetake/", "**/.onetake/", "  .onetake/  ", ".onetake*"])
+@pytest.mark.parametrize("left", [".onetake-*", "**/.onetake-*", ".onetake*"])
+def test_gitignore_says_it_in_several_ways(repository, init, line, left):
+    put(repository / ".gitignore", f"*.pyc\n{line}\n{left}\n")
     assert actions(init())[".gitignore"] == "already_there"
+
+
+@pytest.mark.parametrize("line", ["/.onetake/", "**/.onetake", ".onetake/\n/.onetake-*"])
+def test_what_killed_processes_leave_is_ignored_in_every_folder(repository, init, line):
+    put(repository / ".gitignore", f"{line}\n")
+    assert actions(init())[".gitignore"] == "extended"
+    assert (repository / ".gitignore").read_text() == f"{line}\n.onetake-*\n"
 
 
 def test_a_subfolder_leads_to_its_project_and_hooks_lie_at_the_top(repository, init, monkeypatch):
@@ -336,7 +344,7 @@ def test_a_link_stays_a_link_and_permissions_stay(repository, init):
     (repository / ".gitignore").symlink_to(real)
     init()
     assert (repository / ".gitignore").is_symlink()
-    assert real.read_text() == "a\n.onetake/\n"
+    assert real.read_text() == "a\n.onetake/\n.onetake-*\n"
     assert real.stat().st_mode & 0o777 == 0o640
     assert [path.name for path in repository.iterdir() if "onetake-" in path.name] == []
 
@@ -358,7 +366,7 @@ def test_a_file_in_utf_16_is_left_to_people(repository, init):
     content = "a\n".encode("utf-16")
     path = put(repository / ".gitignore", content)
     file = next(file for file in init()["files"] if file["path"] == ".gitignore")
-    assert (file["action"], file["text"]) == ("by_hand", ".onetake/\n")
+    assert (file["action"], file["text"]) == ("by_hand", ".onetake/\n.onetake-*\n")
     assert path.read_bytes() == content
 
 
@@ -616,7 +624,7 @@ def test_two_at_a_time_leave_whole_files(repository):
     ended = [(process.communicate(timeout=60)[1], process.returncode) for process in both]
     assert {code for _, code in ended} <= {0, 2}
     assert all(not said or b"run `onetake init` again" in said for said, _ in ended)
-    assert (repository / ".gitignore").read_text() == "a\n.onetake/\n"
+    assert (repository / ".gitignore").read_text() == "a\n.onetake/\n.onetake-*\n"
     assert sorted(contents(repository)) == FRESH
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import json
+import shutil
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -92,15 +94,46 @@ def test_json_names_every_file_its_reasons_and_what_stays(run, two, ran, project
     assert (done["done"], [one["path"] for one in done["files"]]) == (True, [f"cassettes/a/{two[0].name}"])
 
 
-@pytest.mark.parametrize("reason", ["--orphans", "--stale"])
+@pytest.mark.parametrize("reason", ["--orphans", "--stale", "--rejects", "--sidecars", "--empty", "--max-bytes=1B"])
 def test_a_pin_that_names_no_entry_stops_it(run, two, ran, project, reason):
     (project / "onetake.toml").write_text('pinned = ["cassettes/typo"]')
     ran(*two)
+    for place in ("rejects", "trash"):
+        (project / ".onetake" / place / "cassettes/a").mkdir(parents=True)
+        shutil.copy(two[0], project / ".onetake" / place / "cassettes/a")
+    before = sorted(path for path in project.rglob("*.json"))
     assert run("prune", "--orphans")[0] == 0, "to look is no harm"
     code, out, _ = run("prune", reason, "--yes")
     assert (code, out.splitlines()[-1]) == (4, "nothing was touched")
     assert "and no entry: 'cassettes/typo'" in out
-    assert (json.loads(run("prune", reason, "--yes", "--json")[1])["files"], two[0].is_file()) == ([], True)
+    assert json.loads(run("prune", reason, "--yes", "--json")[1])["files"] == []
+    assert sorted(path for path in project.rglob("*.json")) == before
+
+
+def test_a_reject_that_was_pinned_stays(run, project, two):
+    place = project / ".onetake/rejects/cassettes/a"
+    place.mkdir(parents=True)
+    rejects = [Path(shutil.copy(path, place)) for path in two]
+    assert run("pin", rejects[0], "--reason", "for a talk")[0] == 0
+    for options in (("--rejects",), ("--max-bytes", "1B")):
+        out = run("prune", *options, "--yes")[1]
+        assert ("pinned: for a talk" in out, rejects[0].is_file(), rejects[1].is_file()) == (True, True, False)
+    assert run("pin", rejects[0], "--remove")[0] == 0
+    assert run("prune", "--rejects", "--yes")[0] == 0
+    assert not rejects[0].exists()
+
+
+def test_what_is_in_the_trash_is_told_as_it_is_then_with_the_command_that_empties_it(run, two, ran):
+    ran(two[0])
+    run("prune", "--orphans", "--yes")
+    ran(two[1])
+    out = run("prune", "--orphans", "--yes")[1]
+    assert "moved 1 file, 1.1 kB to the trash\nin the trash: 2 files, 2.3 kB; " in out
+    assert out.endswith("`onetake prune --empty --yes` removes them for good\n")
+    command = run("prune", "cassettes/a")[1].split("`")[1]
+    assert command == "onetake prune cassettes/a --empty --yes"
+    assert "removed 2 files, 2.3 kB from the trash for good\n" in run(*command.split()[1:])[1]
+    assert "in the trash" not in run("prune")[1]
 
 
 @pytest.mark.parametrize("place", [".onetake", ".onetake/pending/cassettes/a", "link"])

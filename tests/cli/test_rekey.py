@@ -69,6 +69,7 @@ def test_in_json(run, project, store, traced):
         assert told == {
             "done": done,
             "entries": 1,
+            "repeats": [],
             "collisions": [],
             "left": [],
             "kept_rules": [],
@@ -87,13 +88,62 @@ def test_a_collision_is_told_with_the_choice_and_ends_with_1(run, project, store
     (project / "onetake.toml").write_text(TRACE)
     code, out, _ = run("rekey", "--yes")
     assert code == 1
-    assert f"  {one.relative_to(project).as_posix()}\n" in out
-    assert "    mend: look at them (onetake diff " in out
+    assert f"  {one.relative_to(project).as_posix()}  (of tests/test_a.py::test_b)\n" in out
+    assert "    mend: look at them (`onetake diff " in out
     assert out.endswith("0 of 2 entries re-keyed, 2 left\n")
     assert run("rekey", "--yes", "--json")[0] == 1
     assert run("rekey", "--yes", "--first", two.name.split("-")[-1].removesuffix(".json"))[0] == 0
     entries = [read_entry(project / "cassettes/a" / name) for name in stored(project)]
     assert {entry.ordinal: entry.answer.choices[0].text for entry in entries} == {0: "two", 1: "one"}
+
+
+def by(test, **provenance):
+    return {"provenance": {"recorded_at": "2026-03-01T10:00:00Z", "test": f"tests/test_a.py::{test}", **provenance}}
+
+
+def test_no_test_gets_the_answer_of_another_one(run, project, store, traced):
+    """A key rule makes one request of what two tests of a cassette ask: each would ask once, and get the first."""
+    later = by("test_b", recorded_at="2026-03-01T10:00:01Z")
+    paths = sorted(store(traced(1, "one", **by("test_a")), traced(2, "two", **later)))
+    tests = [read_entry(path).provenance["test"] for path in paths]
+    (project / "onetake.toml").write_text(TRACE)
+    before = stored(project)
+    for words in (("rekey",), ("rekey", "--yes")):
+        code, out, _ = run(*words)
+        assert (code, stored(project)) == (1, before)
+        names = [path.relative_to(project).as_posix() for path in paths]
+        who = "".join(f"  {name}  (of {test})\n" for name, test in zip(names, tests, strict=True))
+        so = "    their answers differ; not one test alone recorded them\n"
+        assert f"{who}{so}    they become one request of several tests, and their answers differ" in out
+        code, out, _ = run(*words, "--json")
+        (told,) = json.loads(out)["collisions"]
+        assert (code, told["answers"], told["tests"]) == (1, "differ", tests)
+        assert (told["paths"], sorted(tests)) == (names, [f"tests/test_a.py::test_{x}" for x in "ab"])
+    assert run("rekey", "--yes", "--first", paths[tests.index("tests/test_a.py::test_b")])[0] == 0
+    entries = [read_entry(project / "cassettes/a" / name) for name in stored(project)]
+    assert {entry.ordinal: entry.answer.choices[0].text for entry in entries} == {0: "two", 1: "one"}
+
+
+@pytest.mark.parametrize(
+    ("said", "tests", "answers"), [(("one", "one"), "ab", "equal"), (("one", "two"), "aa", "differ")]
+)
+def test_repeats_are_told_and_done(run, project, store, traced, said, tests, answers):
+    facts = [by(f"test_{test}", recorded_at=f"2026-03-01T10:00:0{n}Z") for n, test in enumerate(tests)]
+    paths = store(*(traced(n, text, **fact) for n, (text, fact) in enumerate(zip(said, facts, strict=True))))
+    (project / "onetake.toml").write_text(TRACE)
+    names = [path.relative_to(project).as_posix() for path in paths]
+    code, out, _ = run("rekey")
+    who = "".join(f"  {name}  (of tests/test_a.py::test_{test})\n" for name, test in zip(names, tests, strict=True))
+    is_so = "are equal; not one test alone" if answers == "equal" else "differ; one test"
+    assert code == 0
+    assert f"come to one key, in this order: {out.split(' -> chat-gpt-5-')[1][:16]}\n" in out
+    assert f"{who}    their answers {is_so} recorded them\n" in out
+    for words in ((), ("--yes",)):
+        (told,) = json.loads(run("rekey", "--json", *words)[1])["repeats"]
+        assert (told["paths"], told["answers"]) == (names, answers)
+        assert told["tests"] == [fact["provenance"]["test"] for fact in facts]
+    entries = [read_entry(project / "cassettes/a" / name) for name in stored(project)]
+    assert {entry.ordinal: entry.answer.choices[0].text for entry in entries} == dict(enumerate(said))
 
 
 def test_a_damaged_entry_is_told_and_ends_with_1(run, project, store, traced):

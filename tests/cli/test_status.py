@@ -57,7 +57,7 @@ def test_an_orphan_is_told_with_what_took_its_place(run, project, edited):
     assert out.startswith("orphan: 2 entries\n")
     assert "    the prompt changed\n" in out
     assert 'is "File ticket 7919: ' in out
-    assert "    to do: onetake prune . --orphans\n" in out
+    assert "    to do: onetake prune . --orphans\n    (it shows what it would do; --yes does it)\n" in out
     assert out.endswith("\n4 entries: 2 replay, 2 orphan\n")
 
 

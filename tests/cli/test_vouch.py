@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 
 import pytest
@@ -57,6 +58,11 @@ def test_json_tells_both(run, entry, store, make_entry):
 def test_a_reason_is_asked_for_and_a_key_must_be_there(run, entry):
     assert run("vouch", entry)[0] == 2
     assert run("vouch", entry, "--reason", " ")[0] == 2
+    command = json.loads(run("status", "--json")[1])["entries"][0]["command"]
+    code, out, err = run(*shlex.split(command)[1:])
+    assert (code, out) == (2, "")
+    assert err == "onetake: --reason 'what you looked at' only stands for your own words: look, and say what you saw\n"
+    assert "vouched" not in json.loads(entry.read_bytes())["provenance"]
     assert run("vouch", "0123abcd", "--reason", "read it")[0] == 2
     assert run("vouch", "--reason", "read it")[0] == 2
 

@@ -91,6 +91,7 @@ def test_numbers_that_are_held_as_their_text():
     big = ExactNumber("1e999")
     assert value_differences([big], [ExactNumber("1e999")]) == []
     assert value_differences(big, ExactNumber("2e999")) == [Difference("$", "changed", "1e999", "2e999")]
+    assert value_differences(1e999, [1e999]) == [Difference("$", "changed", "1e999", '["1e999"]')]
     assert value_differences(big, "1e999") == [Difference("$", "changed", "1e999", '"1e999"')]
 
 
@@ -259,7 +260,7 @@ def test_json_inside_a_string_is_compared_as_json():
     ("asked", "stored", "shown"),
     [
         ("\x1b]8;;https://evil.example\x07a\x1b[31m", "b", ('"a"', '"b"')),
-        ("\u202eabc", "abd", ('"abc"', '"abd"')),
+        ("\u202eabc", "abd", ('"\\u202eabc"', '"abd"')),
         ("nul\x00", "nul", ('"nul\\x00"', '"nul"')),
         ("\ud800", "x", ('"\ufffd"', '"x"')),
         ("one\ntwo", "one\nthree", ('"one⏎two"', '"one⏎three"')),

@@ -8,7 +8,14 @@ from types import MappingProxyType
 import pytest
 from pydantic import BaseModel, Field
 
-from onetake.contract import Contract, as_contracts, names_type, stored_contract, violations_as_written
+from onetake.contract import (
+    Contract,
+    as_contracts,
+    names_type,
+    stored_contract,
+    unwatching,
+    violations_as_written,
+)
 from onetake.errors import FormatError, UsageError
 from onetake.model import Request, Violation
 from onetake.settings import ContractSettings
@@ -304,6 +311,16 @@ def test_a_stored_schema_is_the_same_contract_again(given):
     again = stored_contract(json.dumps(given.schema).encode(), given.digest, given.name)
     assert (again.name, again.digest, again.is_type) == (given.name, given.digest, False)
     assert again.judge_text("{}") == given.judge_text("{}") != ()
+
+
+def test_one_that_watches_nothing_any_more_judges_the_same_and_leaves_the_other_as_it_was(tmp_path):
+    (tmp_path / "parse.py").write_text("x = 1")
+    given = score(watch=["parse.py"])
+    other = unwatching(given)
+    assert other.judge_text('{"score": "5"}') == given.judge_text('{"score": "5"}') != ()
+    assert (other.ref(tmp_path).schema, other.ref(tmp_path).watch) == (given.digest, None)
+    assert given.ref(tmp_path).watch is not None
+    assert given.watch == ("parse.py",)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from onetake.contract.watch import base_of, selects, unparsed, watch_digest, watched
+from onetake.contract.watch import REMEDY, base_of, selects, unparsed, watch_digest, watched
 from onetake.errors import UsageError
 
 PARSER = '''"""Reads tickets."""
@@ -143,8 +143,9 @@ def test_nothing_watched_is_none(tmp_path):
 def test_a_path_that_names_no_file_is_refused_by_name(tmp_path, given):
     (tmp_path / "empty").mkdir()
     with pytest.raises(UsageError) as refused:
-        watch_digest([given], tmp_path)
-    assert repr(given) in str(refused.value)
+        watch_digest([given], tmp_path, "items")
+    assert str(refused.value).startswith(f"contract 'items' watches {given!r}, and there is no such file from ")
+    assert str(refused.value).endswith(f": {REMEDY}")
 
 
 @pytest.mark.skipif(os.name == "nt" or not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads everything")

@@ -5,8 +5,10 @@ The settings and the environment have a test of their own, `tests/test_settings_
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -86,6 +88,44 @@ def exit_codes(page: str) -> set[int]:
 def test_every_exit_code_is_in_both_tables():
     assert {int(code) for code in exits.Exit} == exit_codes(CLI)
     assert exit_codes(CLI) == exit_codes(ERRORS)
+
+
+GENERAL = {exits.Exit.OK, exits.Exit.USAGE, exits.Exit.DAMAGE, exits.Exit.INTERRUPTED, exits.Exit.UNREAD}
+"""What any command may end with, by an error or a key; of these the table need name no command."""
+
+BY_WHAT_CAME = {
+    "batch retry": {4, 7, 75, 143},
+    "batch run": {4, 6, 7, 75, 143},
+    "demo": {6},
+    "probe": {3, 4},
+    "run": {1, 5, 6, 143},
+}
+"""Codes that a command names nowhere: its report, its batch or its session says them, or an error that it lets pass."""
+
+
+def named_codes(command) -> set[int]:
+    """Return the exit codes that a command names, and the functions of its module that it calls."""
+    function = inspect.unwrap(command.callback)
+    module = ast.parse(inspect.getsource(inspect.getmodule(function)))
+    bodies = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
+    ahead, seen, codes = [function.__name__], set(), set()
+    while ahead:
+        seen.add(name := ahead.pop())
+        nodes = list(ast.walk(bodies[name]))
+        codes |= {exits.Exit[n.attr] for n in nodes if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "Exit"}
+        ahead += {n.id for n in nodes if isinstance(n, ast.Name)} & bodies.keys() - seen
+    return {int(code) for code in codes}
+
+
+def test_what_each_command_ends_with_is_in_the_table_and_no_more():
+    told = defaultdict(set)
+    for code, text in re.findall(r"^\| (\d+) \| (.*) \|$", section(CLI, "Exit codes"), re.MULTILINE):
+        for name in re.findall(r"`([a-z ]+)`(?=:|, `)", text):
+            told[name].add(int(code))
+    assert told.keys() <= COMMANDS.keys()
+    for name, command in COMMANDS.items():
+        given = named_codes(command) | BY_WHAT_CAME.get(name, set())
+        assert given - GENERAL <= told[name] <= given, name
 
 
 # pytest

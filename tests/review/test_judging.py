@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from onetake.errors import UsageError
 from onetake.model import Cut
 from onetake.review.judging import UNJUDGED, as_kept, judged, refusal
 from onetake.upkeep.projects import Projects
@@ -71,3 +72,11 @@ def test_a_refusal_names_what_is_wrong(desk):
     by_today = judged(desk.reject(), path.parent, Projects(desk.root, importing=False).of(desk.root))
     assert by_today.is_known
     assert refusal(by_today).startswith("the gate says reject:violation; $.label: expected ")
+
+
+def test_nothing_is_written_under_a_contract_that_watches_what_is_not_there(desk, kept):
+    desk.declare({"type": "object", "properties": {"label": {}}})
+    settings = desk.root / "onetake.toml"
+    settings.write_text(f'{settings.read_text()}watch = ["gone.py"]\n')
+    with pytest.raises(UsageError, match=r"contract 'items' watches 'gone\.py', and there is no such file"):
+        kept(desk.reject())

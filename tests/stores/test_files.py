@@ -145,7 +145,16 @@ def test_a_file_is_claimed_while_its_writer_lives_also_when_it_is_closed(tmp_pat
     descriptor = files.create(path)
     with files.claimed(descriptor):
         files.write(descriptor, b"whole")
-        assert files.is_claimed(path)
-    assert not files.is_claimed(path)
+        assert files.writer_lives(path) is True
+    assert files.writer_lives(path) is False
     monkeypatch.setattr(files.fcntl, "flock", fails(errno.ENOTSUP))
-    assert files.is_claimed(path), "nobody can know"
+    assert files.writer_lives(path) is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such lock")
+def test_a_temporary_file_is_claimed_from_its_first_moment(tmp_path):
+    with files.temporary(tmp_path, b"whole") as temp:
+        assert files.writer_lives(temp) is True
+        temp.replace(tmp_path / "name")
+        assert files.writer_lives(tmp_path / "name") is True
+    assert files.writer_lives(tmp_path / "name") is False

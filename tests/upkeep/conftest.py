@@ -263,3 +263,15 @@ def unwatched(repository):
     repository.watch()
     repository.commit("Record, and watch the parser")
     return repository
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A repository with settings at its top and in three folders, two of them with runs, and one outside of it."""
+    for name in ("repo", "repo/app", "repo/app/inner", "repo/lib", "repo/lib/src", "outside"):
+        (tmp_path / name).mkdir()
+        if name != "repo/lib/src":
+            (tmp_path / name / "onetake.toml").touch()
+    for name in ("repo", "repo/app/inner", "repo/lib", "outside"):
+        write_run(tmp_path / name, UsageRun("2026-11-30T10:00:00Z"))
+    return tmp_path

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
-
-from onetake.errors import UsageError
 
 
 def test_a_raised_schema_version(folder):
@@ -48,6 +47,57 @@ def test_a_watched_file_that_changed(folder):
     assert (found.code, found.severity) == ("predates-parser", "warning")
     assert f"onetake show {path.as_posix()}" in found.message
     assert "--record-mode=all tests/test_a.py::test_b" in found.message
+
+
+def test_what_predates_the_parser_is_said_not_to_be_judged_as_well(folder):
+    parser = folder.root / "parse.py"
+    parser.write_text("def parse(text):\n    return text\n")
+    folder.settings('watch = ["parse.py"]')
+    folder.record()
+    folder.settings('watch = ["parse.py"]\non = "tool:save"')
+    assert folder.codes() == ["unchecked"]
+    parser.write_text("def parse(text):\n    return text.strip()\n")
+    assert folder.codes() == ["predates-parser", "unchecked"]
+    assert folder.findings()[1].message == (
+        "nothing judges its answer: contract 'items' does not select it today (on = 'tool:save')"
+    )
+
+
+def test_a_watched_file_that_is_gone_is_told_once_of_its_contract_and_stops_nothing(folder, answer):
+    parser = folder.root / "parse.py"
+    parser.write_text("x = 1\n")
+    folder.settings('watch = ["parse.py"]')
+    paths = folder.record(("one", answer), ("two", answer))
+    (torn,) = folder.record(("three", answer), contract=None, folder="cassettes/torn")
+    torn.write_text("{")
+    parser.unlink()
+    gone = f"contract 'items' watches 'parse.py', and there is no such file from {str(folder.root)!r}"
+    unknown = f"unknown whether the files that 'items' watches have changed since it was recorded: {gone}"
+    found = folder.findings()
+    assert [(one.code, one.path, one.severity) for one in found] == [
+        *(("predates-parser", path, "warning") for path in paths),
+        ("broken", torn, "error"),
+        ("broken", folder.root / "onetake.toml", "error"),
+    ]
+    assert [one.message for one in found[:2]] == [unknown, unknown]
+    assert (found[-1].message, found[-1].line) == (gone, 4)
+    assert {one.mend for one in (*found[:2], found[-1])} == {
+        "put the file back where it can be read, or mend `watch` of the contract"
+    }
+    parser.write_text("x = 1\n")
+    assert [one.path for one in folder.findings()] == [torn]
+
+
+def test_a_watched_file_that_is_gone_hides_nothing_else_of_the_entry(folder, items):
+    (folder.root / "parse.py").write_text("x = 1\n")
+    folder.settings('watch = ["parse.py"]')
+    folder.record()
+    (folder.root / "parse.py").unlink()
+    items["properties"]["label"] = {"type": "integer"}
+    folder.schema(items)
+    assert folder.codes() == ["breaks-contract", "broken"]
+    folder.settings('watch = ["parse.py"]\non = "tool:save"')
+    assert folder.codes() == ["predates-parser", "unchecked", "broken"]
 
 
 def test_a_contract_that_is_declared_nowhere_is_the_schema_beside_the_entry(folder, answer):
@@ -125,8 +175,30 @@ def test_project_code_that_breaks_on_import_stops_nothing_until_it_is_imported(f
     folder.record()
     folder.settings(top='[contracts.typed]\nschema = "breaks_items:Items"')
     assert folder.codes() == ["not-imported"]
-    with pytest.raises(UsageError, match="breaks_items:Items broke: RuntimeError: no database"):
-        folder.findings(importing=True)
+    folder.record(contract=None, folder="cassettes/other")
+    (found,) = folder.findings(importing=True)
+    assert (found.code, found.severity, found.path.name, found.line) == ("broken", "error", "onetake.toml", 2)
+    assert found.message == "contract 'typed': breaks_items:Items broke: RuntimeError: no database"
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda schema: schema.write_text('{"type": "objekt"}')])
+def test_a_contract_that_is_wrong_is_told_once_and_stops_nothing(folder, answer, damage):
+    paths = folder.record(("one", answer), ("two", answer))
+    (torn,) = folder.record(("three", answer), contract=None, folder="cassettes/torn")
+    torn.write_text("{")
+    damage(folder.root / "items.json")
+    found = folder.findings()
+    assert [(one.code, one.path, one.severity) for one in found] == [
+        *(("unchecked", path, "warning") for path in paths),
+        ("broken", torn, "error"),
+        ("broken", folder.root / "onetake.toml", "error"),
+    ]
+    assert found[-1].message.startswith("contract 'items': ")
+    assert [one.message for one in found[:2]] == [f"nothing judges its answer: {found[-1].message}"] * 2
+    assert found[-1].line == folder.line_of(folder.root / "onetake.toml", "schema =")
+    assert {one.mend for one in (*found[:2], found[-1])} == {
+        "put that right, or mend `schema` of the contract in the settings"
+    }
 
 
 def test_a_damaged_schema_is_told_once_and_not_for_each_entry(folder, answer):

@@ -30,6 +30,8 @@ def stored(watch=None):
         (stored(OLD), Today(version=1, watch=NEW, refused="length"), Standing.BREAKS),
         (stored(OLD), Today(version=1, watch=OLD), Standing.GOOD),
         (stored(OLD), Today(version=1), Standing.GOOD),
+        (stored(OLD), Today(version=1, watch=""), Standing.PREDATES),
+        (stored(), Today(version=1, watch=""), Standing.PREDATES),
         (stored(OLD), Today(), Standing.GOOD),
     ],
 )
@@ -52,7 +54,7 @@ def test_a_vouch_counts_for_the_parser_alone(ref, today, vouched, expected):
     assert standing(ref, today, vouched) is expected
 
 
-@pytest.mark.parametrize("vouched", [None, 7, "x", [], {}, {"watch": 7}, {"watch": None}])
+@pytest.mark.parametrize("vouched", [None, 7, "x", [], {}, {"watch": 7}, {"watch": None}, {"watch": ""}])
 def test_a_note_that_is_none_vouches_for_nothing(vouched):
     assert vouched_under({"vouched": vouched}) is None
     assert vouched_under({}) is None

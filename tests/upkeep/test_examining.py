@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,14 +16,14 @@ SECRET = "sk-proj-" + "a1B2c3D4e5F6g7H8" * 3
 TOLD = """
 import os, sys
 from pathlib import Path
-from onetake.upkeep import processes
+from onetake.upkeep import parts
 from onetake.upkeep.checking import check
 from onetake.upkeep.statuses import status
 
 forks, fork = [], os.fork
 os.fork = lambda: forks.append(1) or fork()
 os.sched_getaffinity = lambda _: {0, 1}
-root, shared_from = Path(sys.argv[1]), int(sys.argv[2])
+root, shared_from, parts.FILES = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 try:
     print(*check(root, shared_from=shared_from).findings, sep="\\n")
     print(status(root, shared_from=shared_from))
@@ -31,8 +33,8 @@ print(len(forks), file=sys.stderr)
 """
 
 
-def told(root: Path, shared_from: int) -> tuple[bytes, bytes]:
-    words = [sys.executable, "-c", TOLD, str(root), str(shared_from)]
+def told(root: Path, shared_from: int, files: int = 500) -> tuple[bytes, bytes]:
+    words = [sys.executable, "-c", TOLD, str(root), str(shared_from), str(files)]
     done = subprocess.run(words, capture_output=True, check=True, cwd=root)
     return done.stdout, done.stderr.strip()
 
@@ -60,6 +62,13 @@ def of_every_kind(folder, answer, direct):
     )
     (path.parent / "_raw").mkdir()
     (path.parent / f"_raw/{'1' * 64}.bin").write_bytes(b"unused")
+    said = [{"role": ("user", "assistant")[place % 2], "content": text} for place, text in enumerate("xyz")]
+    for turns, at in ((said[:1], "2026-02-02T00:00:00Z"), (said, "2026-02-01T00:00:00Z")):
+        body = json.dumps({"model": "gpt-5", "messages": turns}).encode()
+        before = set((folder.root / "cassettes/t").glob("*.json"))
+        asked = replace(direct.chat("x"), body=body)
+        new = set(folder.record((asked, "Hello there!"), contract=None, folder="cassettes/t")) - before
+        folder.rewrite(*new, recorded_at=at)
     return folder
 
 
@@ -80,7 +89,16 @@ def damaged(folder):
 
 CASES = {"declared": (), "undeclared": (changed,), "with a run": (run,), "wrong settings": (damaged,)}
 EXPECTED = {
-    "declared": ("BROKEN", "SECRET", "SCHEMA_BUMPED", "LOOSE_CONTRACT", "DUPLICATE", "MISNAMED", "UNUSED_SIDECAR"),
+    "declared": (
+        "BROKEN",
+        "SECRET",
+        "SCHEMA_BUMPED",
+        "LOOSE_CONTRACT",
+        "DUPLICATE",
+        "MISNAMED",
+        "UNUSED_SIDECAR",
+        "OLD_ANSWER",
+    ),
     "undeclared": ("LOOSE_CONTRACT", "PROBE_FIRST", "BREAKS_CONTRACT", "DIFFERING_ANSWERS"),
     "with a run": ("ORPHAN", "knows what was used of cassettes/a, cassettes/b, cassettes/d/e"),
     "wrong settings": ("keeep",),
@@ -101,5 +119,7 @@ def test_two_processes_find_what_one_does(of_every_kind, name):
         change(of_every_kind)
     alone, forks = told(of_every_kind.root, 10**9)
     assert forks == b"0"
-    assert told(of_every_kind.root, 1) == (alone, b"2" if name == "wrong settings" else b"4")
+    shared = alone, b"2" if name == "wrong settings" else b"4"
+    assert told(of_every_kind.root, 1) == shared
+    assert [told(of_every_kind.root, 1, files) for files in (1, 3)] == [shared, shared]
     assert [word for word in EXPECTED[name] if word.encode() not in alone] == []

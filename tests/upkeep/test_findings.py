@@ -27,6 +27,11 @@ def test_every_code_is_on_its_page_with_its_severity_and_no_other():
     assert len(told) == len(SEVERITY)
 
 
+def test_a_finding_that_says_nothing_to_do_is_none(tmp_path):
+    with pytest.raises(ValueError, match="without a mend: orphan"):
+        finding(Code.ORPHAN, tmp_path, "no test asks for it", "")
+
+
 @pytest.mark.parametrize(
     ("severities", "fails_at_all", "fails_strictly"),
     [

@@ -13,6 +13,11 @@ def changed(more):
     return [f"the files that 'items' watches have changed since it was recorded ({more})"]
 
 
+def other(more):
+    start = "the files that 'items' watches are not those of when it was recorded"
+    return [f"{start}; whether they say something else, or only have other names, is not known ({more})"]
+
+
 def unknown(more):
     start = "unknown whether the files that 'items' watches have changed since it was recorded: they were not watched"
     return [f"{start} then, and {more}"]
@@ -81,14 +86,14 @@ def test_a_branch_that_was_rebased(recorded, is_fixed):
 
 
 @pytest.mark.parametrize("is_fixed", [False, True])
-def test_a_shallow_clone_tells_the_same_by_digest(recorded, git, tmp_path_factory, is_fixed):
+def test_a_shallow_clone_tells_by_digest_whether_they_are_the_same(recorded, git, tmp_path_factory, is_fixed):
     if is_fixed:
         recorded.write(recorded.fixed)
         recorded.commit("Fix")
     clone = tmp_path_factory.mktemp("clone")
     git(clone, "clone", "-q", "--depth=1", recorded.root.as_uri(), "here")
     recorded.folder.root = clone / "here"
-    assert recorded.said() == (changed("by which commit cannot be told: this clone is shallow") if is_fixed else [])
+    assert recorded.said() == (other("this clone is shallow") if is_fixed else [])
 
 
 def test_a_file_that_was_renamed_is_the_same_file(recorded):
@@ -108,7 +113,77 @@ def test_a_file_that_was_renamed_is_the_same_file(recorded):
     assert recorded.said() == changed(f"lib/read.py, last in {fix[:12]} of 2026-06-01: Fix")
 
 
-def test_folders_that_were_moved_one_after_the_other(repository):
+def test_a_rename_that_a_squash_has_swallowed_is_not_said_to_be_a_change(repository):
+    first = repository.git("rev-parse", "HEAD")
+    repository.write("A = 1\n", "app/a.py")
+    repository.watch('watch = ["app/a.py"]')
+    repository.commit("Add it")
+    repository.folder.record()
+    repository.git("mv", "app/a.py", "app/b.py")
+    repository.watch('watch = ["app/b.py"]')
+    repository.commit("Rename it")
+    assert repository.said() == []
+    repository.git("reset", "--soft", first)
+    squashed = repository.commit("All of it", "2026-05-01")
+    assert repository.said() == other(f"app/b.py, last in {squashed[:12]} of 2026-05-01: All of it")
+
+
+def test_a_name_that_a_squash_has_swallowed_is_not_said_to_be_a_change_from_before(recorded):
+    """git knows a first and a last name, and a fix from before the entry was recorded under one in between."""
+    recorded.write(recorded.fixed)
+    fix = recorded.commit("Fix", "2026-03-02")
+    recorded.git("rm", "-rq", "cassettes")
+    recorded.git("mv", "app/parse.py", "app/read.py")
+    recorded.watch('watch = ["app/read.py"]')
+    recorded.commit("Rename")
+    recorded.folder.record()
+    recorded.git("mv", "app/read.py", "app/reader.py")
+    recorded.watch('watch = ["app/reader.py"]')
+    recorded.commit("Rename again")
+    assert recorded.said() == []
+    recorded.git("reset", "--soft", fix)
+    recorded.commit("All of it")
+    assert recorded.said() == other(f"app/parse.py, last in {fix[:12]} of 2026-03-02: Fix")
+
+
+def test_a_rename_in_a_shallow_clone_is_not_said_to_be_a_change(recorded, git, tmp_path_factory):
+    recorded.git("mv", "app/parse.py", "parser.py")
+    recorded.watch('watch = ["parser.py"]')
+    recorded.commit("Rename")
+    assert recorded.said() == []
+    clone = tmp_path_factory.mktemp("clone")
+    git(clone, "clone", "-q", "--depth=1", recorded.root.as_uri(), "here")
+    recorded.folder.root = clone / "here"
+    assert recorded.said() == other("this clone is shallow")
+
+
+def test_a_rename_that_git_was_not_told_of_is_not_said_to_be_a_change(recorded):
+    (recorded.root / "app/parse.py").rename(recorded.root / "parser.py")
+    recorded.watch('watch = ["parser.py"]')
+    assert recorded.said() == other("parser.py is not committed")
+    recorded.git("add", "-A")
+    assert recorded.said() == []
+
+
+def test_fixes_and_renames_since_are_a_change(recorded):
+    recorded.write(recorded.fixed)
+    recorded.commit("Fix")
+    recorded.git("mv", "app/parse.py", "parser.py")
+    recorded.watch('watch = ["parser.py"]')
+    recorded.commit("Rename")
+    recorded.write(f"{recorded.fixed}\n\nTAGS = 1\n", "parser.py")
+    last = recorded.commit("Add", "2026-05-01")
+    said = f"parser.py, last in {last[:12]} of 2026-05-01: Add"
+    assert recorded.said() == changed(said)
+    recorded.write("A = 1\n", "a.py")
+    recorded.watch('watch = ["parser.py", "a.py"]')
+    new = recorded.commit("Watch more", "2026-05-02")
+    assert recorded.said() == changed(f"a.py, last in {new[:12]} of 2026-05-02: Watch more")
+
+
+@pytest.mark.parametrize("day", ["2026-03-01", "2026-03-02", "2026-03-03"], ids=["earlier", "same second", "later"])
+def test_folders_that_were_moved_one_after_the_other(repository, day):
+    """The moments of commits are not their order: clocks differ, and a rebase makes many within one second."""
     repository.write("A = 1\n", "app/deep/a.py")
     repository.write("B = 1\n", "app/deep/b.py")
     repository.watch('watch = ["app"]')
@@ -118,8 +193,30 @@ def test_folders_that_were_moved_one_after_the_other(repository):
     repository.commit("Move one", "2026-03-02")
     repository.git("mv", "app", "src")
     repository.watch('watch = ["src"]')
-    repository.commit("Move all", "2026-03-03")
+    repository.commit("Move all", day)
     assert repository.said() == []
+
+
+@pytest.mark.parametrize("attempt", range(6))
+def test_files_that_were_renamed_by_commits_of_one_second(repository, attempt):
+    """As a rebase makes them; which of the commits has the lower digits is another one in each attempt."""
+    repository.write("A = 1\n", "a.py")
+    repository.write("C = 1\n", "c.py")
+    repository.watch('watch = ["a.py", "c.py"]')
+    repository.commit(f"More, attempt {attempt}")
+    repository.git("mv", "a.py", "b.py")
+    repository.watch('watch = ["b.py", "c.py"]')
+    repository.commit("Rename one", "2026-03-02")
+    repository.folder.record()
+    repository.git("mv", "c.py", "d.py")
+    repository.watch('watch = ["b.py", "d.py"]')
+    repository.commit("Rename the other", "2026-03-02")
+    assert repository.said() == []
+    repository.write("A = 2\n", "b.py")
+    fix = repository.commit("Fix", "2026-03-02")
+    repository.write("# C\nC = 1\n", "d.py")
+    repository.commit("Tidy", "2026-03-02")
+    assert repository.said() == changed(f"b.py, last in {fix[:12]} of 2026-03-02: Fix")
 
 
 def test_a_watched_file_that_is_gone_counts(repository):
@@ -214,9 +311,8 @@ def test_without_a_repository_it_is_unknown_and_a_digest_still_decides(folder):
     (folder.root / "cassettes").rename(folder.root / "old")
     folder.record()
     parser.write_text("TAGS = 2\n")
-    assert [one.message.split("\n")[0] for one in folder.findings() if "cassettes" in one.path.parts] == [
-        "the files that 'items' watches have changed since it was recorded"
-    ]
+    found = [one.message.split("\n")[0] for one in folder.findings() if "cassettes" in one.path.parts]
+    assert found == other("git knows no repository here")
 
 
 def test_a_commit_that_is_none_is_never_given_to_git(unwatched):

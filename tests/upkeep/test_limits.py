@@ -208,6 +208,8 @@ def test_a_wrong_value_at_any_place_is_a_finding_of_that_file_and_of_no_other(fo
     path, other = folder.record(("one", answer), ("two", answer))
     tree = json.loads(path.read_text())
     tree["provenance"] |= {"vouched": {}, "adopted": {}, "model_served": "m"}
+    # Of two moments one would say that another model is served since.
+    tree["provenance"]["recorded_at"] = folder.load(other).provenance["recorded_at"]
     for number, place in enumerate(list(places(tree))):
         for value in WRONG[number % 5 :: 5]:
             path.write_bytes(json.dumps(put(tree, place, value)).encode())

@@ -37,9 +37,13 @@ def test_one_command_records_what_several_tests_missed():
     assert mends.record_all([*tests[:2], tests[0]], Mode.NEW_EPISODES) == again
     assert isinstance(mends.record_all(tests[:2], Mode.NEW_EPISODES), mends.Command)
     assert mends.record_all(tests[:1], Mode.ALL) == "pytest --record-mode=all t.py::test_a"
-    assert mends.record_all(tests, Mode.NEW_EPISODES) == (
-        f"{again} t.py::test_c t.py::test_d t.py::test_e, and so for 2 more"
-    )
+    every = mends.record_all(tests, Mode.NEW_EPISODES)
+    assert shlex.split(every)[2:] == [test for test, _ in tests]
+    assert isinstance(every, mends.Command)
+    many = [(f"t.py::test_{number:02}", Path("cassettes")) for number in range(23)]
+    _, command, rest = mends.record_all(many, Mode.NEW_EPISODES).split("`")
+    assert shlex.split(command)[2:] == [test for test, _ in many[:20]]
+    assert rest == ", then the same for 3 more"
     assert mends.record_all([], Mode.ALL).startswith("record it again: `onetake run --mode all")
 
 
@@ -83,7 +87,10 @@ def test_the_commands_of_upkeep_name_what_they_are_about(tmp_path, monkeypatch):
     assert mends.adopt(Path("a")) == "onetake adopt a"
     assert mends.prune(Path("a")) == "onetake prune a"
     assert mends.prune(Path("a"), "--orphans") == "onetake prune a --orphans"
-    assert mends.vouch(Path("a/x.json")).startswith("onetake vouch a/x.json --reason ")
+    assert mends.told(mends.rekey(Path("a"))) == "onetake rekey a\n(it shows what it would do; --yes does it)"
+    assert mends.told(mends.prune(Path("a"), "--sidecars --yes")) == "onetake prune a --sidecars --yes"
+    assert mends.vouch(Path("a/x.json"), importing=False).startswith("onetake vouch a/x.json --reason ")
+    assert mends.vouch(Path("a/x.json"), importing=True).startswith("onetake vouch a/x.json --import --reason ")
     assert mends.freeze("a b") == 'onetake contract freeze "a b"'
 
 
@@ -97,7 +104,8 @@ def test_the_commands_of_upkeep_name_what_they_are_about(tmp_path, monkeypatch):
         mends.adopt(Path("x")),
         mends.prune(Path("x"), "--orphans"),
         mends.prune(Path("x"), "--superseded"),
-        mends.vouch(Path("x")),
+        mends.vouch(Path("x"), importing=False),
+        mends.vouch(Path("x"), importing=True),
         mends.freeze("x"),
         mends.record_by(None, Mode.ALL, Path("x")),
     ],

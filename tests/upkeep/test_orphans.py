@@ -71,6 +71,25 @@ def test_the_message_says_which_key_and_where(folder, edited):
     assert one.mend.startswith("onetake prune ") and one.mend.endswith(" --orphans")
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("2026-01-01T10:00:00+09:00", "2026-01-01T05:00:00Z"), ("2026-01-01T01:00:00", "2026-01-01T02:00:00Z")],
+)
+def test_what_is_newer_is_told_by_moments_however_they_are_written(folder, edited, orphans, before, after):
+    old, new = edited
+    for path in old:
+        folder.rewrite(path, recorded_at=before)
+    for path in new:
+        folder.rewrite(path, recorded_at=after)
+    folder.ran(unused=old, used=new)
+    assert {key for key, _ in orphans().values()} == {folder.load(path).key for path in new}
+    going = planned(folder.root, Wanted(frozenset({Reason.SUPERSEDED}))).entries
+    assert {one.path for one in going} == set(old), "it is newer, and not of the same moment"
+    for path in new:
+        folder.rewrite(path, recorded_at="2025-12-31T23:00:00-01:00")
+    assert set(orphans().values()) == {(None, ())}, "what is older took no place"
+
+
 def test_what_a_run_used_together_with_it_did_not_take_its_place(folder, edited, orphans):
     old, new = edited
     folder.ran(used=[*old, *new], at=BEFORE)
@@ -125,6 +144,8 @@ def test_a_request_that_a_test_missed_takes_the_place_of_its_nearest(folder, ans
     assert key == Keyer().key(asked)
     (one,) = [one for one in status(folder.root).entries if one.advice == "orphan"]
     assert one.successor.path is None
+    assert f"\n{key[:16]} is asked for now, and is not stored\n" in one.reason
+    assert "took its place" not in one.reason
     assert one.reason.startswith(f"{TEST} did not ask for it when it last ran, but missed another request")
     assert one.command == f"pytest --record-mode=new_episodes {TEST}"
 
@@ -177,7 +198,7 @@ def test_what_a_prune_would_not_take_is_no_work_for_it(folder, edited, keep, why
     old, _ = edited
     keep(folder, old[0])
     one = next(one for one in folder.findings() if one.path == old[0])
-    assert (one.code, one.mend) == ("orphan", "")
+    assert (one.code, one.mend) == ("orphan", "nothing: it stays, and no prune takes it")
     assert one.message.split("\n")[1].startswith(f"it stays: {why}")
     plan = planned(folder.root, Wanted(frozenset({Reason.ORPHAN})))
     assert old[0] in {left.path for left in plan.left}

@@ -113,6 +113,15 @@ def test_a_file_that_was_cut_is_said(cassette_folder, tmp_path):
     assert {fault.place for fault in faults(tmp_path / "x.db")} == {str(tmp_path / "x.db")}
 
 
+def test_the_oldest_and_the_newest_are_told_by_moments(folder, answer):
+    paths = folder.record(("one", answer), ("two", answer), ("three", answer))
+    times = ["2026-01-02T10:00:00+09:00", "2026-01-02T05:00:00Z", "zzz"]
+    for path, time in zip(paths, times, strict=True):
+        folder.rewrite(path, recorded_at=time)
+    found = stats(paths[0].parent)
+    assert (found.oldest, found.newest) == (times[0], times[1])
+
+
 def test_both_kinds_count_the_same(cassette_folder, tmp_path):
     pack(cassette_folder, tmp_path / "x.db")
     one, other = stats(cassette_folder), stats(tmp_path / "x.db")

@@ -7,6 +7,7 @@ from hashlib import sha256
 
 import pytest
 
+from onetake.upkeep.mends import Command
 from onetake.upkeep.probed import ProbeBook
 
 
@@ -76,6 +77,29 @@ def test_another_model_that_is_served_since_is_named_at_the_older_entries(folder
     folder.rewrite(new, model_asked="gpt-5", model_served="gpt-5-2026-06", recorded_at="2026-06-01T00:00:00Z")
     folder.rewrite(other, model_asked="gpt-5-mini", model_served="mini-1", recorded_at="2026-01-01T00:00:00Z")
     assert told(folder) == [(old.name, "'gpt-5' was served by 'gpt-5-2026-01', and by 'gpt-5-2026-06' since")]
+
+
+def test_a_newly_served_model_is_probed_first_and_what_drifts_is_recorded_again(folder, answer):
+    """As an entry is that is older than `probe_after`."""
+    old, new = folder.record(("a", answer), ("b", answer))
+    folder.rewrite(old, model_asked="gpt-5", model_served="one", recorded_at="2026-01-01T00:00:00Z")
+    folder.rewrite(new, model_asked="gpt-5", model_served="two", recorded_at="2026-06-01T00:00:00Z")
+    (doubt,) = folder.findings()
+    probe = f"onetake probe {old.parent.as_posix()} --oldest"
+    assert (doubt.path, doubt.mend, type(doubt.mend)) == (old, probe, Command)
+    probed(folder, new, "drifted")
+    (doubt,) = folder.findings()
+    assert (doubt.path, doubt.mend) == (old, probe), "the other one was probed"
+    probed(folder, old, "drifted")
+    (doubt,) = folder.findings()
+    assert doubt.message.startswith("'gpt-5' was served by 'one', and by 'two' since; the probe of 20")
+    assert doubt.mend == "pytest --record-mode=all tests/test_a.py::test_b"
+    assert doubt.line == folder.line_of(old, '"provenance"')
+    probed(folder, old, "agreed")
+    assert folder.findings() == ()
+    folder.rewrite(new, recorded_at="2999-01-01T00:00:00Z")
+    (doubt,) = folder.findings()
+    assert (doubt.path, doubt.mend) == (old, probe), "it was probed before the other model was met"
 
 
 def test_another_host_or_project_serves_what_it_likes(folder, direct, answer):

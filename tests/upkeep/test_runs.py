@@ -94,6 +94,8 @@ def test_a_folder_is_found_by_any_of_its_paths(tmp_path):
         ({"recorded_at": "2020-11-30T09:59:59Z"}, True),
         ({"recorded_at": "2020-11-30T10:00:01Z"}, False),
         ({"recorded_at": "2020-11-30T12:30:00+03:00"}, True),
+        ({"recorded_at": "2020-11-30T09:59:59"}, True),
+        ({"recorded_at": "2020-11-30T10:00:01"}, False),
         ({"recorded_at": "2020-01-01T00:00:00Z", "adopted": {"at": "2020-12-01T00:00:00Z"}}, False),
         ({"recorded_at": "once"}, False),
         ({}, False),
@@ -156,6 +158,21 @@ def test_br_155_a_run_of_another_branch_says_nothing_of_this_one(tests_in_git):
     head = git(root, "rev-parse", "feature")
     said = "files of the project have changed since the newest run of all tests of commit"
     assert runs.why == f"{said} {head[:12]}: run all tests, without selecting any"
+
+
+@pytest.mark.parametrize("why", ["not all tests passed", "tests were selected (-k)"])
+def test_after_a_newer_run_that_proves_nothing_both_are_told(tests_in_git, why):
+    root = tests_in_git
+    ran(root)
+    head = git(root, "rev-parse", "HEAD")
+    (root / "test_a.py").write_text("d\n")
+    write_run(root, run_of(used=[B], why=why))
+    newest = f"the newest run is no proof ({why}), and "
+    said = f"files of the project have changed since the last green run of all tests of commit {head[:12]}"
+    assert Runs(root).why == f"{newest}{said}: run all tests, without selecting any"
+    write_run(root, run_of(unused=[A], files=""))
+    write_run(root, run_of(used=[B], why=why))
+    assert Runs(root).why.startswith(f"{newest}nobody knows which files the last green run of all tests was of:")
 
 
 def test_br_155_what_brings_a_test_back_takes_the_proof_with_it(tests_in_git):

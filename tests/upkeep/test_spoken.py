@@ -43,6 +43,10 @@ def test_without_the_earlier_request_nothing_is_repeated(entries):
 def test_what_says_no_moment_and_no_mark_has_none(entries):
     one = entries[0]._replace(provenance={"recorded_at": 5, "chained": "no"})
     assert (one.at, one.mark) == ("", "")
+    times = ["2026-01-02T10:00:00+09:00", "2026-01-02T01:00:00.5", "2026-01-02T05:00:00Z"]
+    at = [entries[0]._replace(provenance={"recorded_at": time}).at for time in times]
+    assert at == sorted(at), "they compare as moments"
+    assert entries[0]._replace(provenance={"recorded_at": "0001-01-01T00:00:00+10:00"}).at == ""
     one = entries[0]._replace(provenance={"chained": {"from": slot_of("ab", 1)}})
     assert one.mark == "ab-1"
 

@@ -57,6 +57,22 @@ def test_status_and_check_say_the_same(folder, answer):
         assert (one.reason, one.mend) in [(each.message, each.mend) for each in own]
 
 
+def test_a_watched_file_that_is_gone_leaves_every_entry_its_advice(folder):
+    (folder.root / "parse.py").write_text("x = 1\n")
+    folder.settings('watch = ["parse.py"]')
+    (judged,) = folder.record()
+    (unjudged,) = folder.record(contract=None, folder="cassettes/other")
+    (folder.root / "parse.py").unlink()
+    found = {one.path: one for one in status(folder.root).entries}
+    assert (found[unjudged].advice, found[unjudged].reason) == ("replay", "")
+    assert found[judged].advice == "predates-parser"
+    assert "contract 'items' watches 'parse.py', and there is no such file" in found[judged].reason
+    assert (found[judged].mend, found[judged].command) == (
+        "put the file back where it can be read, or mend `watch` of the contract",
+        "",
+    )
+
+
 def test_a_file_that_no_replay_finds_is_broken(folder, answer):
     path, _ = folder.record(("a", answer), ("b", answer))
     path.rename(path.with_name(f"chat-gpt-5-{'0' * 16}.json"))
@@ -115,3 +131,11 @@ def test_examine_reads_one_file_after_the_other(folder, answer):
     second = next(path for path in first.path.parent.glob("*.json") if path != first.path)
     second.unlink()
     assert [one.entry for one in examined] == [None]
+
+
+def test_another_model_is_known_by_what_lies_in_the_folder_and_below(folder, answer):
+    for name, day in (("a", "01"), ("b", "02")):
+        (path,) = folder.record((name, answer), folder=f"cassettes/{name}", test=f"t.py::{name}")
+        folder.rewrite(path, recorded_at=f"2026-01-{day}T00:00:00Z", model_asked="m", model_served=f"m-{day}")
+    assert sorted(advices(folder).values()) == ["probe-first", "replay"]
+    assert [one.advice.value for one in status(folder.root / "cassettes/a").entries] == ["replay"]

@@ -12,7 +12,10 @@ import pytest
 from onetake.contract.watch import watch_digest
 from onetake.errors import UsageError
 from onetake.format import load_entry
+from onetake.settings import load_settings
 from onetake.upkeep.amending import amend
+from onetake.upkeep.freezing import read_frozen, schema_bytes, write_frozen
+from onetake.upkeep.projects import Projects
 from onetake.upkeep.vouching import vouch
 
 PARSER = "def parse(text):\n    return text\n"
@@ -79,7 +82,9 @@ def test_a_vouch_is_good_until_the_parser_changes_again(folder, parser, predatin
     vouch_all([predating])
     parser.write_text(FIXED.replace("strip", "lstrip"))
     (found,) = folder.findings()
-    assert found.message.split("\n")[0] == "the files that 'items' watches have changed since somebody vouched for it"
+    assert found.message.split("\n")[0].startswith(
+        "the files that 'items' watches are not those of when somebody vouched for it; whether "
+    )
     parser.write_text(PARSER)
     assert folder.codes() == []
 
@@ -126,19 +131,61 @@ def test_what_todays_contract_refuses_is_not_vouched_for(folder, predating, cont
     assert predating.read_bytes() == before
 
 
-def test_a_type_judges_first_where_it_is_imported(folder, parser, monkeypatch, answer):
+@pytest.fixture
+def typed(folder, parser, monkeypatch):
+    """An entry that predates the parser, and whose contract is a type."""
     monkeypatch.setattr(sys, "path", [*sys.path])
     (folder.root / "vouched_items.py").write_text(MODULE)
     folder.settings(top='[contracts.typed]\nschema = "vouched_items:Items"\nwatch = ["parse.py"]')
-    try:
-        (path,) = folder.record(contract="typed")
-        folder.edit_answer(path, answer, answer.replace("bug", "odd"))
-        (done,) = vouch_all([path], importing=True)
-        assert done.refusal.code == "breaks-contract"
-        (done,) = vouch_all([path])
-        assert done.refusal is None
-    finally:
-        sys.modules.pop("vouched_items", None)
+    (path,) = folder.record(contract="typed")
+    parser.write_text(FIXED)
+    yield path
+    sys.modules.pop("vouched_items", None)
+
+
+@pytest.fixture(params=[False, True], ids=["not frozen", "frozen"])
+def frozen(folder, typed, request):
+    """Whether the type is frozen, as it is."""
+    declared = load_settings(folder.root).contracts["typed"]
+    if request.param:
+        project = Projects(folder.root, importing=True).of(folder.root)
+        made = schema_bytes(project.imported(declared), declared)
+        write_frozen(read_frozen(declared, folder.root), made)
+    return request.param
+
+
+@pytest.mark.usefixtures("frozen")
+def test_a_type_that_is_not_imported_judges_nothing_so_nobody_vouches(folder, typed, answer):
+    """A frozen schema has none of its validators, and may be the one of yesterday."""
+    before = typed.read_bytes()
+    (done,) = vouch_all([typed])
+    assert (done.refusal.code, done.note) == ("unchecked", {})
+    assert done.refusal.message == (
+        "contract 'typed' is the type vouched_items:Items, which was not imported to judge its answer"
+    )
+    assert done.refusal.mend == f'onetake vouch {typed.as_posix()} --import --reason "what you looked at"'
+    assert typed.read_bytes() == before
+    (found,) = (one for one in folder.findings() if one.code == "predates-parser")
+    assert found.mend == done.refusal.mend
+    (done,) = vouch_all([typed], importing=True)
+    assert done.refusal is None
+    assert "predates-parser" not in folder.codes(importing=True)
+
+
+@pytest.mark.usefixtures("frozen")
+def test_a_type_judges_by_what_no_schema_says_where_it_is_imported(folder, typed, answer):
+    folder.edit_answer(typed, answer, answer.replace("bug", "odd"))
+    (done,) = vouch_all([typed], importing=True)
+    assert done.refusal.code == "breaks-contract"
+
+
+def test_what_a_type_that_was_tightened_breaks_is_not_vouched_for(folder, typed):
+    sys.modules.pop("vouched_items")
+    (folder.root / "vouched_items.py").write_text(MODULE.replace("label: str", "label: int "))
+    (done,) = vouch_all([typed])
+    assert done.refusal.code == "unchecked"
+    (done,) = vouch_all([typed], importing=True)
+    assert done.refusal.code == "breaks-contract"
 
 
 def test_an_entry_that_could_not_be_checked_is_not_vouched_for(folder, predating):
@@ -146,6 +193,15 @@ def test_an_entry_that_could_not_be_checked_is_not_vouched_for(folder, predating
     (done,) = vouch_all([predating])
     assert done.refusal.code == "unchecked"
     assert "vouched" not in load(predating).provenance
+
+
+def test_an_entry_that_the_contract_of_today_does_not_select_is_not_vouched_for(folder, predating):
+    folder.settings('watch = ["parse.py"]\non = "tool:save"')
+    before = predating.read_bytes()
+    (done,) = vouch_all([predating])
+    assert (done.refusal.code, done.note) == ("unchecked", {})
+    assert "contract 'items' does not select it today" in done.refusal.message
+    assert predating.read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -198,6 +254,15 @@ def test_one_that_is_refused_keeps_no_other_from_being_vouched_for(folder, parse
     assert "vouched" in load(second).provenance
 
 
+def test_they_come_in_the_order_in_which_they_were_named(folder, parser, answer):
+    a, b = folder.record(("one", answer), ("two", answer))
+    (c,) = folder.record(("three", answer), folder="cassettes/other")
+    parser.write_text(FIXED)
+    named = [b, c, a, c, b]
+    assert [one.path for one in vouch_all(named)] == [b, c, a]
+    assert folder.codes() == []
+
+
 def test_a_file_that_is_no_entry_is_named_before_anything_is_written(folder, predating):
     (folder.root / "notes.json").write_text("{}")
     with pytest.raises(UsageError, match=r"notes\.json: this file is no entry"):
@@ -242,3 +307,21 @@ def test_what_watches_a_file_that_cannot_be_parsed_is_not_vouched_for(folder, pa
     parser.write_text(FIXED)
     (done,) = vouch_all([predating])
     assert done.refusal is None
+
+
+def test_what_watches_a_file_that_is_gone_is_not_vouched_for(parser, predating):
+    before = predating.read_bytes()
+    parser.unlink()
+    (done,) = vouch_all([predating])
+    assert done.refusal.message.startswith("contract 'items' watches 'parse.py', and there is no such file")
+    assert done.refusal.mend == "put the file back where it can be read, or mend `watch` of the contract"
+    assert predating.read_bytes() == before
+
+
+def test_what_a_contract_that_is_wrong_cannot_judge_is_not_vouched_for(folder, predating):
+    before = predating.read_bytes()
+    (folder.root / "items.json").unlink()
+    (done,) = vouch_all([predating])
+    assert done.refusal.code == "unchecked"
+    assert done.refusal.message.startswith("nothing judges its answer: contract 'items': schema file ")
+    assert predating.read_bytes() == before

@@ -161,6 +161,14 @@ class Ledger:
         """
         self._note("UPDATE attempt SET state = ? WHERE id = ?", state, attempt)
 
+    def withdraw(self, attempt: int) -> None:
+        """Note that a request was not sent after all. Does not touch the disk.
+
+        Args:
+            attempt: Its number.
+        """
+        self._note("DELETE FROM attempt WHERE id = ?", attempt)
+
     def flush(self) -> None:
         """Write down what was noted.
 

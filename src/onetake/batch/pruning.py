@@ -22,6 +22,7 @@ from onetake.stores import DiskStore
 from onetake.stores.naming import Slot, side_digest
 from onetake.upkeep.holding import digests_in
 from onetake.upkeep.packing import size_of
+from onetake.validity import moment
 
 GRACE_DAYS = 14.0
 """Younger replies stay: what made them may be about to be used again."""
@@ -242,11 +243,7 @@ def _stored_size(store: DiskStore, slot: Slot) -> int:
 
 def _recorded(entry: Entry) -> datetime:
     """Return when an entry was recorded; one that does not say so is as young as can be."""
-    try:
-        found = datetime.fromisoformat(str(entry.provenance.get("recorded_at", "")))
-    except ValueError:
-        return datetime.max.replace(tzinfo=UTC)
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return moment(entry.provenance.get("recorded_at")) or datetime.max.replace(tzinfo=UTC)
 
 
 def _bodies(store: DiskStore) -> dict[str, str]:

@@ -29,6 +29,8 @@ class Kind(StrEnum):
     """This one request is wrong: stored, and never asked again."""
     SECRET = "secret"
     """The answer holds a secret that cannot be taken out: it is not stored, and would be the same again."""
+    UNSENDABLE = "unsendable"
+    """This one request cannot be sent: a header of it is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,7 @@ def next_step(fault: Fault, attempts: int, waited: float, max_attempts: int) -> 
         waited: Seconds that were waited between its attempts; not those in line behind others.
         max_attempts: How often it may be sent.
     """
-    steps = {Kind.REFUSED: Step.STORE, Kind.MONEY: Step.STOP, Kind.SECRET: Step.GIVE_UP}
+    steps = {Kind.REFUSED: Step.STORE, Kind.MONEY: Step.STOP, Kind.SECRET: Step.GIVE_UP, Kind.UNSENDABLE: Step.GIVE_UP}
     if (step := steps.get(fault.kind)) is not None:
         return step
     if waited + fault.wait >= LONGEST_S:

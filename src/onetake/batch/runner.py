@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -127,10 +128,14 @@ class Filler:
         try:
             with interrupts(self._stopping.interrupt, lambda: _cancel(workers)):
                 await asyncio.wait(workers)
+        except asyncio.CancelledError:  # a third Ctrl-C, or whoever runs this
+            self._stopping.interrupt(signal.SIGINT)
+            _cancel(workers)
+            await asyncio.wait(workers)
+            raise
         finally:
             if ticker is not None:
                 ticker.cancel()
-            self._keeps.hand_over()  # what came is stored even if nobody waits for it any more
             self._threads.shutdown()
         if self._broken is not None:
             with suppress(StoreError):  # what broke may be just the disk
@@ -242,11 +247,11 @@ class Filler:
             return None
         kept, attempt = None, 0
         try:
-            attempt = await self._intends.do((asked.key, needed.line))
+            attempt = await self._intends.do((asked.key, needed.line), unwanted=self.ledger.withdraw)
             self._tally.sent(attempt, self.clock.now(), is_again=is_again)
             live = Live(asked, action, 0, Flow(None), self.sends.client, shared=True)
             came = await self.sends.send(asked.request)
-            kept = await self._keeps.do(Came(live, came, attempt))
+            kept = await self._keeps.do(Came(live, came, attempt))  # counted whoever stops the run: it was paid for
         finally:
             self._tally.in_flight.pop(attempt, None)
             self._pace.leave(place, kept.spent if kept else NOTHING)

@@ -11,24 +11,25 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, Protocol
 from urllib.parse import urlsplit
-from urllib.request import getproxies
 
 from onetake.batch.job import Ask
 from onetake.batch.retrying import Fault, Kind
+from onetake.batch.sendable import UnsendableError, check_address, has_proxy, raw
 from onetake.errors import UsageError
 from onetake.loopback import is_here
 from onetake.model import Cut, Headers, Request, Response
 from onetake.printable import one_line
 from onetake.provenance import version
+from onetake.scrub.shapes import is_credential_header
 from onetake.streams import Ending, Watch
 
 _MODULES = ("httpx", "httpx2")
 _LATE_S, _GRACE_S, _LAST_S = 1.0, 10.0, 0.25
 _MOST_BYTES = 256 * 1024 * 1024
 _REMEMBERED = 64
-NOT_SENT = ("connection", "address")
+NOT_SENT = ("connection", "address", "header")
 """The labels of faults before any byte of the request had left."""
-_CONNECTION, _ADDRESS = NOT_SENT
+_CONNECTION, _ADDRESS, _HEADER = NOT_SENT
 
 
 class Sends(Protocol):
@@ -57,7 +58,8 @@ class Sender:
         environ: Where the credential is.
 
     Raises:
-        UsageError: Neither client is installed, or the variable holds no credential.
+        UsageError: Neither client is installed, the variable holds no credential, or the client does not take the
+            address, the proxy or the certificates that it is told.
     """
 
     def __init__(self, ask: Ask, *, timeout: float, environ: Mapping[str, str]) -> None:
@@ -67,7 +69,10 @@ class Sender:
         self._credential = credential(ask, environ)
         self._timeout = timeout
         self._trust_env = not is_here(urlsplit(ask.base_url).hostname or "")
-        self._verify = self._httpx.create_ssl_context(trust_env=self._trust_env)
+        self._verify = _certificates(self._httpx, trust_env=self._trust_env)
+        self._has_proxy = self._trust_env and has_proxy(self._httpx, self._verify)
+        if ask.base_url:  # of a function's requests each has its own
+            check_address(self._httpx, ask.base_url)
         # The same for nearly every call, and dear to make.
         self._url, self._headers = lru_cache(_REMEMBERED)(self._httpx.URL), lru_cache(_REMEMBERED)(self._all_headers)
         # A connection of its own for each call in flight: in a pool that many share, each call looks at all of them.
@@ -105,7 +110,7 @@ class Sender:
         """Make another way to send a request, which keeps its one connection open."""
         limits = self._httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=30)
         options = {"verify": self._verify, "trust_env": self._trust_env, "limits": limits}
-        if self._trust_env and getproxies():  # a client knows which hosts a proxy is for
+        if self._has_proxy:  # a client knows which hosts a proxy is for
             client = self._httpx.AsyncClient(follow_redirects=False, timeout=None, **options)
             self._open.append(client)
             return partial(client.send, stream=True)
@@ -115,21 +120,17 @@ class Sender:
         return transport.handle_async_request  # type: ignore[no-any-return]
 
     def _all_headers(self, own: Headers) -> Any:
-        """Return the headers of a request, those that go with every one included."""
+        """Return the headers of a request, those that go with every one included; raises `UnsendableError`."""
         found = self._httpx.Headers(
             {"user-agent": f"onetake/{version()}", "accept": "*/*", "accept-encoding": "gzip, deflate"}
         )
-        found.update(self._httpx.Headers(own))
+        found.update(self._httpx.Headers(raw(own)))
         return found
 
     async def _exchange(self, way: Callable[[Any], Awaitable[Any]], request: Request) -> Response | Fault:
-        httpx = self._httpx
-        credential = self._credential if request.url.startswith(self._under) else ()
-        watch = status = None
+        watch, status = None, 0
         try:
-            url, headers = self._url(request.url), self._headers((*request.headers, *credential))
-            asked = httpx.Request(request.method, url, headers=headers, content=request.body)
-            response = await way(asked)
+            response = await way(self._made(request))
             try:
                 status = response.status_code
                 watch = Watch(request, status, _headers(response))
@@ -141,20 +142,45 @@ class Sender:
                         return Fault(Kind.AGAIN, "too large", f"a body of more than {_MOST_BYTES >> 20} MiB")
             finally:
                 await response.stream.aclose()
-        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
-            return Fault(Kind.AGAIN, _CONNECTION, self._said(error))
-        except (httpx.UnsupportedProtocol, httpx.InvalidURL, httpx.LocalProtocolError) as error:
-            return Fault(Kind.ACCESS, _ADDRESS, self._said(error))
-        except (httpx.TransportError, OSError) as error:
-            if watch is None or status is None or 200 <= status < 300:
-                return Fault(Kind.AGAIN, "cut", self._said(error))
+        except (self._httpx.TransportError, OSError) as error:
+            if watch is None or 200 <= status < 300:
+                return self._unanswered(error, request)
             return watch.finish(Ending.FAILED)  # its status tells enough
+        except Exception as error:
+            if watch is not None:
+                raise
+            return self._unanswered(error, request)
         return watch.finish(Ending.END)
 
-    def _said(self, error: Exception) -> str:
+    def _made(self, request: Request) -> Any:
+        credential = self._credential if request.url.startswith(self._under) else ()
+        url, headers = self._url(request.url), self._headers((*request.headers, *credential))
+        return self._httpx.Request(request.method, url, headers=headers, content=request.body)
+
+    def _unanswered(self, error: Exception, request: Request) -> Fault:
+        """Say what an error means that came in the place of an answer."""
+        httpx = self._httpx
+        while isinstance(error, ExceptionGroup):
+            error = error.exceptions[0]
+        said = self._said(error, request)
+        match error:
+            case UnsendableError():
+                return Fault(Kind.UNSENDABLE, _HEADER, said)
+            case httpx.ConnectError() | httpx.ConnectTimeout() | httpx.ProxyError():
+                return Fault(Kind.AGAIN, _CONNECTION, said)
+            case httpx.UnsupportedProtocol() | httpx.InvalidURL() | httpx.LocalProtocolError():
+                return Fault(Kind.ACCESS, _ADDRESS, said)
+            case httpx.TransportError() | OSError():
+                return Fault(Kind.AGAIN, "cut", said)
+            case ValueError() | OverflowError():  # of a host or a port that is none, from below the client
+                return Fault(Kind.ACCESS, _ADDRESS, said)
+        return Fault(Kind.ACCESS, "client", said)
+
+    def _said(self, error: Exception, request: Request) -> str:
         said = str(error) or type(error).__name__
-        for _, value in self._credential:
-            said = said.replace(value, "…")
+        for name, value in (*self._credential, *request.headers):
+            if is_credential_header(name) and (words := value.split()):
+                said = said.replace(words[-1], "…")  # without `Bearer` before it
         return one_line(said, 300)
 
 
@@ -220,6 +246,14 @@ def _module() -> ModuleType:
         if find_spec(name):
             return import_module(name)
     raise UsageError("a batch asks with httpx, which is not installed: pip install 'onetake[httpx]'")
+
+
+def _certificates(httpx: ModuleType, *, trust_env: bool) -> Any:
+    try:
+        return httpx.create_ssl_context(trust_env=trust_env)
+    except OSError as error:  # what is wrong with a file of certificates is one, too
+        why = error.strerror or type(error).__name__
+        raise UsageError(f"SSL_CERT_FILE or SSL_CERT_DIR names no certificates that can be read: {why}") from None
 
 
 def _headers(response: Any) -> Headers:

@@ -29,19 +29,19 @@ class Shows(Protocol):
         ...
 
 
-def shown(kind: str, to: IO[str]) -> Shows | None:
+def shown(kind: str, to: IO[str] | None) -> Shows | None:
     """Return what shows the progress; None for nothing.
 
     Args:
         kind: One of `KINDS`; `auto` is a live block on a terminal, else plain lines.
-        to: Where: standard error.
+        to: Where: standard error; None where that is closed.
 
     Raises:
         UsageError: The kind is unknown.
     """
     if kind not in KINDS:
         raise UsageError(f"progress: must be one of {', '.join(KINDS)}, not {kind!r}")
-    if kind == "none":
+    if kind == "none" or to is None:
         return None
     if kind == "auto" and to.isatty():
         return _Block(to)

@@ -18,7 +18,7 @@ class Together(Generic[T, R]):
         do: Given what was brought, says what became of each: its result, or the error that its task alone gets; raises
             what all of them get. Called in a thread.
         threads: Where.
-        most: How many at once, but by `hand_over`: each waits for the whole of what its own is done with.
+        most: How many at once, but where a task is cancelled: each waits for the whole of what its own is done with.
     """
 
     def __init__(
@@ -30,18 +30,31 @@ class Together(Generic[T, R]):
         self._waiting: list[tuple[T, asyncio.Future[R]]] = []
         self._is_busy = False
 
-    async def do(self, work: T) -> R:
-        """Have work done, with what others brought; returns its result, or raises what it failed with."""
+    async def do(self, work: T, *, unwanted: Callable[[R], None] | None = None) -> R:
+        """Have work done, with what others brought, to its end, whether or not the task is cancelled meanwhile.
+
+        Args:
+            work: Handed over at once where the task is cancelled.
+            unwanted: Given the result of a task that was cancelled, which then ends; where left out, the result is
+                returned all the same, and the task goes on.
+
+        Returns:
+            The result; raises what the work failed with.
+        """
         loop = asyncio.get_running_loop()
         done: asyncio.Future[R] = loop.create_future()
         self._waiting.append((work, done))
         if len(self._waiting) == 1 and not self._is_busy:
             loop.call_soon(self._begin)  # behind those that bring something in the same turn of the loop
-        return await done
-
-    def hand_over(self) -> None:
-        """Have all that waits done now, whether or not anybody waits for it any more."""
-        self._hand_over(len(self._waiting))
+        try:
+            return await asyncio.shield(done)
+        except asyncio.CancelledError:
+            self._hand_over(len(self._waiting))
+            result = await done
+            if unwanted is None:
+                return result
+            unwanted(result)
+            raise
 
     def _hand_over(self, most: int) -> None:
         if self._waiting:
@@ -60,7 +73,7 @@ class Together(Generic[T, R]):
         failed = task.exception()
         found = task.result() if failed is None else [failed] * len(some)
         for (_, done), one in zip(some, found, strict=True):
-            if done.done():  # its task was cancelled
+            if done.done():  # its task was cancelled once more
                 continue
             if isinstance(one, BaseException):
                 done.set_exception(one)

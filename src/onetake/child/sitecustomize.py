@@ -31,11 +31,14 @@ def _begin() -> None:
 def _go_without(error: Exception) -> None:
     """Say that this Python cannot join the session; where that is sealed, end before the program runs."""
     sealed = _is_sealed()
-    sys.stderr.write("onetake: " + sys.executable + " cannot load onetake, ")
-    sys.stderr.write("and its session never goes live: " if sealed else "its calls are not intercepted: ")
-    sys.stderr.write(str(error) + "\n")
-    if sealed:
+    try:
+        sys.stderr.write("onetake: " + sys.executable + " cannot load onetake, ")
+        sys.stderr.write("and its session never goes live: " if sealed else "its calls are not intercepted: ")
+        sys.stderr.write(str(error) + "\n")
         sys.stderr.flush()
+    except (AttributeError, OSError, ValueError):  # it is closed, say: nobody can be told
+        pass
+    if sealed:
         os._exit(2)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import sys
@@ -55,8 +56,7 @@ class Commands(click.Group):
         except (OnetakeError, RecursionError, click.ClickException, click.Abort, OSError) as error:
             kind, message, code = _told(error)
             _tell(kind, message, code, _json_place(error, asked, sys.argv[1:] if given is None else given))
-            if isinstance(error, OSError):
-                _drop_output()
+            _drop_output()
         sys.exit(code or Exit.OK)
 
     def make_context(self, *args: Any, **options: Any) -> click.Context:
@@ -93,6 +93,8 @@ def _told(error: BaseException) -> tuple[str, str, Exit]:
             return "FormatError", "an entry is nested too deep", Exit.DAMAGE
         case click.ClickException():
             return "UsageError", " ".join(error.format_message().split()), Exit.USAGE
+        case OSError(errno=errno.EBADF, filename=None):
+            return "OSError", "standard input or output is closed", Exit.DAMAGE
         case OSError():
             where = f"{output.shown_path(Path(str(error.filename)))}: " if error.filename else ""
             return "OSError", f"{where}{error.strerror or error}", Exit.DAMAGE
@@ -110,16 +112,21 @@ def _tell(kind: str, message: str, code: Exit, json_on_stderr: bool | None) -> N
 
     message = shown(message)
     lines = message.split("\n", _MOST_LINES) if kind in _REFUSALS else [message]
-    click.echo("onetake: " + "\n".join(one_line(line, _LONGEST_ERROR) for line in lines), err=True)
-    if json_on_stderr is not None:
-        with contextlib.suppress(OSError):  # nobody can be told that nothing can be told
+    with contextlib.suppress(OSError):  # nobody can be told that nothing can be told
+        click.echo("onetake: " + "\n".join(one_line(line, _LONGEST_ERROR) for line in lines), err=True)
+    with contextlib.suppress(OSError):
+        if json_on_stderr is not None:
             output.print_error({"kind": kind, "message": message, "exit": int(code)}, on_stderr=json_on_stderr)
 
 
 def _drop_output() -> None:
-    """Send what still waits to be written nowhere: it cannot be written, and Python would complain of it at its end."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Send what waits and cannot be written nowhere: Python would complain of it at its end."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+            continue
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _say_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -140,8 +147,20 @@ def commands(context: click.Context) -> None:
         context.exit(Exit.USAGE)
 
 
+def _open_closed() -> None:
+    """Put something in the place of each standard stream that is closed, where the next file would be opened else.
+
+    To write to standard output fails then, as it does on a full disk, and so does to read; what is said on standard
+    error goes nowhere. No program that is started from here inherits any of it.
+    """
+    for name, access, mode in (("stdin", os.O_WRONLY, "r"), ("stdout", os.O_RDONLY, "w"), ("stderr", os.O_WRONLY, "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, access), mode, encoding="utf-8"))
+
+
 def main() -> None:
     """Run the command line of this process, and exit."""
+    _open_closed()
     for stream in (sys.stdout, sys.stderr):
         # A terminal or pipe whose encoding lacks a character gets its escape, never a traceback.
         with contextlib.suppress(io.UnsupportedOperation):

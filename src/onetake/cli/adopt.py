@@ -18,6 +18,7 @@ from onetake.printable import counted
 from onetake.upkeep.adopt.adopting import Group, Plan, Unexplained, Written
 from onetake.upkeep.adopt.adopting import adopt as adopt_group
 from onetake.upkeep.adopt.planning import plan
+from onetake.upkeep.mends import told
 
 _TESTS = 5
 _MISSES = 10
@@ -47,7 +48,7 @@ def adopt(
     After an SDK's upgrade that adds a field, say, or an edit of a prompt that changes nothing of its sense. Only
     cassettes in PATH and below count; those of the whole project where it is left out. Each difference is shown, with
     what it explains. One with a caution, such as an edited prompt, is adopted only where --only names it. Nothing is
-    asked of a provider, and no entry is replaced. Exit code 1 where a miss is left.
+    asked of a provider, and no entry is replaced. Exit code 1 where a miss is left, or with --yes a caution.
 
     With --from for a batch: the good replies that an earlier job got become replies to the job of today, where nothing
     but the words of its prompt were edited, and you say that these ask the same. PATH is then an output or the job file
@@ -94,9 +95,9 @@ def _document(found: Plan, done: Sequence[Written], *, wrote: bool) -> dict[str,
     return {
         "groups": [_group_data(group) for group in found.groups],
         "unexplained": [_unexplained_data(one) for one in found.unexplained],
-        "left": [{"path": output.shown_path(path), "why": why} for path, why in found.left],
-        "written": [output.shown_path(one.path) for one in done if not one.why],
-        "failed": [{"path": output.shown_path(one.path), "why": one.why} for one in done if one.why],
+        "left": [{"path": output.json_path(path), "why": why} for path, why in found.left],
+        "written": [output.json_path(one.path) for one in done if not one.why],
+        "failed": [{"path": output.json_path(one.path), "why": one.why} for one in done if one.why],
         "done": wrote,
     }
 
@@ -115,8 +116,8 @@ def _group_data(group: Group) -> dict[str, Any]:
         "mend": group.mend,
         "entries": [
             {
-                "cassette": output.shown_path(one.folder),
-                "from": output.shown_path(one.old),
+                "cassette": output.json_path(one.folder),
+                "from": output.json_path(one.old),
                 "key": one.entry.key,
                 "ordinal": one.entry.ordinal,
                 "missed": one.missed,
@@ -128,7 +129,7 @@ def _group_data(group: Group) -> dict[str, Any]:
 
 def _unexplained_data(one: Unexplained) -> dict[str, Any]:
     return {
-        "cassette": output.shown_path(one.missed.folder),
+        "cassette": output.json_path(one.missed.folder),
         "test": one.missed.test,
         "key": one.missed.key,
         "why": one.why,
@@ -142,7 +143,7 @@ def _print(found: Plan, done: Sequence[Written]) -> None:
     for one in found.unexplained[:_MISSES]:
         output.title(f"{output.shown_path(one.missed.folder)}: {one.missed.key[:16]} is not explained")
         output.say(f"  {one.why}")
-        output.say(f"  mend: {one.mend}")
+        output.say(f"  mend: {told(one.mend)}".replace("\n", "\n  "))
         output.say()
     if len(found.unexplained) > _MISSES:
         output.say(f"and {len(found.unexplained) - _MISSES} more that are not explained")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from onetake.cli.entries import as_path
-from onetake.cli.output import shown_path
+from onetake.cli.output import json_path
 from onetake.errors import UsageError
 
 if TYPE_CHECKING:
@@ -111,10 +111,10 @@ def rerun(told: Told) -> str:
     """Return the command that goes on with a run, as a shell takes it."""
     from onetake.batch.opening import STDIN
     from onetake.batch.records import Form, form_of
-    from onetake.explain import quoted
+    from onetake.quoting import quoted
 
-    source = told.input if told.input == STDIN else shown_path(Path(told.input))
-    words = [source, "-c", shown_path(Path(told.job)), "-o", shown_path(Path(told.output))]
+    source = told.input if told.input == STDIN else json_path(Path(told.input))
+    words = [source, "-c", json_path(Path(told.job)), "-o", json_path(Path(told.output))]
     usual = Form.JSONL if told.input == STDIN else form_of(Path(told.input))
     words += [f"--{told.form}"] if told.form != usual else []
     words += ["--limit", str(told.limit)] if told.limit is not None else []

@@ -111,7 +111,7 @@ def report(target: str | None, input_: str | None, as_json: bool) -> None:
     _say_since(told, since)
     if found.classes:
         output.say()
-        classes(found.classes, _shown(told.output))
+        classes(found.classes, output.json_path(Path(told.output)))
 
 
 @click.command()
@@ -163,9 +163,10 @@ def explain(line: int, target: str | None, input_: str | None, as_json: bool) ->
         output.print_json(found)
         return
     from onetake.cli.readable import pretty
+    from onetake.strictjson import finite
 
     shown = {name: value for name, value in found.items() if value not in (None, [], "")}
-    output.fields([(name, value if isinstance(value, str) else pretty(value)) for name, value in shown.items()])
+    output.fields([(name, value if isinstance(value, str) else pretty(finite(value))) for name, value in shown.items()])
 
 
 def _explained(batch: Opened, line: int) -> dict[str, Any]:

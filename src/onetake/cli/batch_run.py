@@ -28,7 +28,7 @@ from onetake.cli.batch_options import (
 from onetake.cli.batch_plan import planned, tell
 from onetake.cli.batch_words import classes, dollars, may_have_been_billed, offer_to_pack
 from onetake.cli.entries import as_path
-from onetake.printable import counted
+from onetake.printable import counted, spelled
 
 if TYPE_CHECKING:
     from onetake.batch.attempts import Settled
@@ -186,7 +186,7 @@ def ended_data(ended: Ended, out: Path) -> dict[str, Any]:
     asked = facts(outcome.tally, outcome.tally.began) if outcome else {}
     names = ("cached", "asked", "repaired", "shared", "calls", "again", "cost", "unpriced")
     return {
-        "output": output.shown_path(out),
+        "output": output.json_path(out),
         "published": published is not None,
         "rows": published.rows if published else None,
         "failures": dict(published.failures) if published else {},
@@ -211,10 +211,10 @@ def _tell(batch: Opened, ended: Ended, out: Path) -> None:
         unknown = f", the price of {counted(said['unpriced'], 'call')} unknown" if said["unpriced"] else ""
         output.say(f"{counted(said['calls'], 'call')} sent{again_}: {dollars(said['cost'])}{unknown}")
     if ended.published is None:
-        output.say(f"stopped: {said['stopped']}; {said['output']} was not written: run it again to go on")
+        output.say(f"stopped: {said['stopped']}; {spelled(said['output'])} was not written: run it again to go on")
         return
     failed = sum(said["failures"].values())
-    output.say(f"{said['output']}: {counted(said['rows'], 'row')}, {failed:,} failed")
+    output.say(f"{spelled(said['output'])}: {counted(said['rows'], 'row')}, {failed:,} failed")
     if failed:
         from onetake.batch.reporting import standing
 

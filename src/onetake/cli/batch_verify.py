@@ -43,7 +43,7 @@ def verify(context: click.Context, out: str, input_: str | None, job: str | None
         tally = Tally()
         found = compared(batch.records(tally), tally, batch.resolver, path, manifest, batch.job.digest())
     if as_json:
-        data = {"output": output.shown_path(path), "rows": manifest.rows, "sha256": manifest.output.sha256}
+        data = {"output": output.json_path(path), "rows": manifest.rows, "sha256": manifest.output.sha256}
         output.print_json({**data, "differences": [asdict(one) for one in found]})
     elif found:
         for one in found:

@@ -16,10 +16,10 @@ def data(chain: Iterable[Chained]) -> list[dict[str, Any]]:
     """Return what `--json` has of entries that hold an old answer."""
     return [
         {
-            "path": output.shown_path(one.path),
+            "path": output.json_path(one.path),
             "key": one.key,
             "ordinal": one.ordinal,
-            "origin": output.shown_path(one.origin),
+            "origin": output.json_path(one.origin),
             "left": one.is_left,
             "reason": one.finding.message,
             **_mend(one.finding.mend),
@@ -32,8 +32,8 @@ def marked_data(marked: Iterable[Marked]) -> list[dict[str, Any]]:
     """Return what `--json` has of entries that were marked."""
     return [
         {
-            "path": output.shown_path(one.path),
-            "origin": output.shown_path(one.origin),
+            "path": output.json_path(one.path),
+            "origin": output.json_path(one.origin),
             "why": one.why,
             **_mend(one.mend),
         }

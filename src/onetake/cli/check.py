@@ -14,6 +14,7 @@ from onetake.printable import counted
 from onetake.upkeep.checking import Report
 from onetake.upkeep.checking import check as check_entries
 from onetake.upkeep.findings import Finding, count, fails
+from onetake.upkeep.mends import told
 
 
 @click.command()
@@ -43,7 +44,7 @@ def check(context: click.Context, path: str | None, strict: bool, importing: boo
 def _data(one: Finding) -> dict[str, Any]:
     return {
         "code": one.code.value,
-        "path": output.shown_path(one.path),
+        "path": output.json_path(one.path),
         "line": one.line,
         "severity": one.severity.value,
         "message": one.message,
@@ -57,7 +58,7 @@ def _print(report: Report) -> None:
         for one in found:
             output.say(f"  {one.severity}: {one.code}, line {one.line}")
             output.say(_indented(one.message, "    "))
-            output.say(_indented(f"mend: {one.mend}", "    "))
+            output.say(_indented(f"mend: {told(one.mend)}", "    "))
         output.say()
     counts = count(report.findings)
     said = ", ".join(counted(number, name) for name, number in counts.items() if name != "info" or number)

@@ -13,6 +13,7 @@ from onetake.cli import output
 from onetake.contract import Contract, names_type
 from onetake.errors import UsageError
 from onetake.exits import Exit
+from onetake.printable import spelled
 from onetake.settings import ContractSettings
 from onetake.settings_values import nearest
 from onetake.upkeep.freezing import FOREIGN, Frozen, check_apart, check_own, read_frozen, schema_bytes, write_frozen
@@ -82,7 +83,7 @@ class _Done:
         return {
             "name": self.declared.name,
             "type": self.declared.schema,
-            "path": output.shown_path(self.path),
+            "path": output.json_path(self.path),
             "digest": self.contract.digest,
             "state": self.state,
             "why": self.why or None,
@@ -137,7 +138,7 @@ def _told(project: Project, declared: ContractSettings) -> dict[str, Any]:
             found |= {"digest": contract.digest, "lint": list(contract.lint())}
         found["watch_digest"] = project.watch(declared)
         if frozen := project.frozen(declared):
-            found["frozen"] = output.shown_path(frozen.path) if frozen.contract else None
+            found["frozen"] = output.json_path(frozen.path) if frozen.contract else None
             imported = contract if project.importing else None
             why = frozen.differs(declared, imported) if imported else frozen.why
             why = why and f"{output.shown_path(frozen.path)} {why}"
@@ -168,7 +169,7 @@ def _lines(one: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "on", one["on"]
     unknown = "" if one["why"] else "not known: `onetake contract --import` imports the type"
     yield "digest", one["digest"] or unknown
-    yield "frozen", one["frozen"] or ""
+    yield "frozen", spelled(one["frozen"] or "")
     yield "watch", "\n".join(one["watch"])
     yield "watch digest", one["watch_digest"] or ""
     yield "loose", "\n".join(one["lint"])

@@ -38,7 +38,7 @@ def demo(context: click.Context, keep: str | None, no_model: bool, as_json: bool
         tell(folder, report, real=not no_model)
     conclude(folder if keep else None, report)
     if as_json:
-        kept = output.shown_path(folder) if keep else None
+        kept = output.json_path(folder) if keep else None
         output.print_json({**report.figures, "kept": kept, "failed": report.failed, "verified": not report.failed})
     context.exit(Exit.FINDINGS if report.failed else Exit.OK)
 

@@ -19,6 +19,7 @@ from onetake.exits import Exit
 from onetake.format import load_entry
 from onetake.key import Keyer
 from onetake.model import Entry
+from onetake.printable import spelled
 from onetake.upkeep.limits import SECONDS, TookTooLongError, at_most
 
 _MOST = 200
@@ -39,11 +40,11 @@ def diff(context: click.Context, a: str, b: str | None, as_json: bool) -> None:
     """
     path = find_entry(a)
     if b is None:
-        names = f"HEAD:{output.shown_path(path)}", output.shown_path(path)
+        names = f"HEAD:{output.json_path(path)}", output.json_path(path)
         found = compared(_at_head(path), load(path))
     else:
         other = find_entry(b)
-        names = output.shown_path(path), output.shown_path(other)
+        names = output.json_path(path), output.json_path(other)
         found = compared(load(path), load(other))
     if as_json:
         parts = {part: [_data(difference) for difference in listed] for part, listed in found.items()}
@@ -105,7 +106,7 @@ def _data(difference: Difference) -> dict[str, str]:
 
 
 def _print(names: tuple[str, str], found: dict[str, list[Difference]]) -> None:
-    output.fields([("a", names[0]), ("b", names[1])])
+    output.fields([("a", spelled(names[0])), ("b", spelled(names[1]))])
     for part, listed in found.items():
         if listed:
             output.say()

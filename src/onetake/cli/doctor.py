@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
@@ -14,7 +13,8 @@ from onetake.cli.entries import folder_to_search
 from onetake.doctor.examining import Report, counts, examine
 from onetake.doctor.hazards import Hazard
 from onetake.exits import Exit
-from onetake.printable import counted
+from onetake.printable import counted, spelled
+from onetake.quoting import quoted
 from onetake.scrub import shown
 
 
@@ -72,9 +72,9 @@ def _told(hazards: Sequence[Hazard]) -> str:
     if not cassettes:
         return "PATH"
     if len(cassettes) == 1:
-        return shlex.quote(output.scrubbed_path(cassettes[0]))
+        return quoted(output.scrubbed_path(cassettes[0]))
     folder = next(each for each in cassettes[0].parents if all(path.is_relative_to(each) for path in cassettes))
-    return shlex.quote(output.scrubbed_path(folder))
+    return quoted(output.scrubbed_path(folder))
 
 
 def _print(report: Report) -> None:
@@ -83,17 +83,16 @@ def _print(report: Report) -> None:
         output.title(f"{kind} ({len(ones)})")
         output.say(f"  {ones[0].why}.")
         for one in ones:
-            output.say(
-                f"  {output.scrubbed_path(one.path)}:{one.line}  {counted(len(one.cassettes), 'cassette')} exposed"
-            )
+            place = spelled(output.scrubbed_path(one.path))
+            output.say(f"  {place}:{one.line}  {counted(len(one.cassettes), 'cassette')} exposed")
             output.say("\n".join(f"    {line}" for line in shown(one.message).split("\n")))
         for mend in ones[0].mends(_told(ones)):
             output.say(f"  mend: {mend}")
         output.say()
     for path, why in report.unread:
-        output.say(f"not read: {output.scrubbed_path(path)}: {shown(why)}")
+        output.say(f"not read: {spelled(output.scrubbed_path(path))}: {shown(why)}")
     for path, line, what in report.unclear:
-        output.say(f"not clear: {output.scrubbed_path(path)}:{line}: {shown(what)}")
+        output.say(f"not clear: {spelled(output.scrubbed_path(path))}:{line}: {shown(what)}")
     _summary(report)
 
 

@@ -26,7 +26,7 @@ from onetake.importers.loose_limit import SETTING as LIMIT
 from onetake.importers.loose_limit import Limit, set_limits
 from onetake.importers.placing import Choices
 from onetake.importers.summing import Totals
-from onetake.printable import counted, one_line
+from onetake.printable import counted, one_line, spelled
 from onetake.settings_values import EVERY_KIND, kept
 
 _SHOWN = 20
@@ -163,7 +163,7 @@ def _row(row: Row) -> dict[str, Any]:
 
 def _limits(limits: Sequence[Limit]) -> list[dict[str, Any]]:
     return [
-        {"file": output.shown_path(one.file) if one.file else None, "number": one.number, "written": one.is_written}
+        {"file": output.json_path(one.file) if one.file else None, "number": one.number, "written": one.is_written}
         for one in limits
     ]
 
@@ -188,7 +188,7 @@ class _Left:
         for (outcome, reason), rows in islice(groups.items(), max(0, _SHOWN - len(self._first))):
             places = _runs([row.position for row in rows if row.position is not None])
             why = one_line("; ".join((reason, *_statuses(rows))), 240)
-            self._first.append((output.scrubbed_path(one.path), places, str(outcome).replace("_", " "), why))
+            self._first.append((spelled(output.scrubbed_path(one.path)), places, str(outcome).replace("_", " "), why))
 
     def print(self, report: str | None) -> None:
         """Print it."""

@@ -69,7 +69,7 @@ def _data(seen: Seen, changes: list[Change], *, dry_run: bool) -> dict[str, Any]
         },
         "files": [
             {
-                "path": output.shown_path(change.path),
+                "path": output.json_path(change.path),
                 "action": change.action,
                 "text": change.text or None,
                 "why": change.why,

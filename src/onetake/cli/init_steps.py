@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 
 from onetake import git
@@ -69,13 +70,19 @@ def _takes_the_table(change: Change) -> bool:
 
 
 def _ignored(seen: Seen) -> Change:
-    rules = (texts.IGNORED, texts.IGNORED.rstrip("/"))
-    own = {*rules, *(f"/{rule}" for rule in rules), *(f"**/{rule}" for rule in rules)}
-    return _lines(seen, ".gitignore", [texts.IGNORED], own, own - {f"/{rule}" for rule in rules})
+    first = next(iter(texts.IGNORED))  # lies in the folder of the settings alone, so a rule for that folder does
+    own = {first: {f"/{rule}" for rule in texts.IGNORED[first]}}
+    places = {
+        line: _place(seen, ".gitignore", {*same, *own.get(line, ())}, {*same}) for line, same in texts.IGNORED.items()
+    }
+    wanted = [line for line, place in places.items() if place is None]
+    if wanted:
+        return _lines(seen, ".gitignore", wanted)
+    return Change(places[first] or seen.root / ".gitignore", THERE, why=", ".join(places))
 
 
 def _attributes(seen: Seen) -> Change:
-    return _lines(seen, ".gitattributes", [*texts.ATTRIBUTES], set(), set())
+    return _lines(seen, ".gitattributes", [*texts.ATTRIBUTES])
 
 
 def _driver(seen: Seen) -> Iterator[Change]:
@@ -95,19 +102,34 @@ def _driver(seen: Seen) -> Iterator[Change]:
         yield added(path, content, texts.driver(seen), why)
 
 
-def _lines(seen: Seen, name: str, wanted: list[str], own: set[str], above: set[str]) -> Change:
-    """Plan the lines of a file that git reads; *own* and *above* do as well, in that file or in those further up."""
-    for folder in (seen.root, *seen.root.parents):
-        if folder != seen.root and not folder.is_relative_to(seen.top):
-            break
-        found = {" ".join(line.split()) for line in _text(folder / name).splitlines()}
-        if found & (own if folder == seen.root else above) or found.issuperset(wanted):
+def _place(seen: Seen, name: str, own: set[str], above: set[str]) -> Path | None:
+    """Return the file that has a line of *own*, or further up one of *above*; None where none has."""
+    for folder in _folders(seen):
+        if _lines_of(folder / name) & (own if folder == seen.root else above):
+            return folder / name
+    return None
+
+
+def _folders(seen: Seen) -> Iterator[Path]:
+    """Yield the folders whose files git reads for the project: its own, and those above up to the repository's top."""
+    yield seen.root
+    yield from takewhile(lambda folder: folder.is_relative_to(seen.top), seen.root.parents)
+
+
+def _lines_of(path: Path) -> set[str]:
+    return {" ".join(line.split()) for line in _text(path).splitlines()}
+
+
+def _lines(seen: Seen, name: str, wanted: list[str]) -> Change:
+    """Plan the lines of a file that git reads; they may stand in one further up."""
+    for folder in _folders(seen):
+        if _lines_of(folder / name).issuperset(wanted):
             return Change(folder / name, THERE, why=", ".join(wanted))
     path = seen.root / name
     content = read(path)
     if content is not None and not is_utf8(content):
         return Change(path, BY_HAND, "".join(f"{line}\n" for line in wanted), _NOT_TEXT)
-    found = {" ".join(line.split()) for line in _text(path).splitlines()}
+    found = _lines_of(path)
     first = next(i for i, line in enumerate(wanted) if line not in found)
     return added(path, content, "".join(f"{line}\n" for line in wanted[first:]), ", ".join(wanted[first:]))
 

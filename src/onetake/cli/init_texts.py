@@ -18,7 +18,11 @@ ATTRIBUTES = (
 )
 """The lines of `.gitattributes`; their order counts, since of two that fit a file the later one holds."""
 
-IGNORED = ".onetake/"
+IGNORED = {
+    ".onetake/": (".onetake/", ".onetake", "**/.onetake/", "**/.onetake", ".onetake*", "**/.onetake*"),
+    ".onetake-*": (".onetake-*", "**/.onetake-*", ".onetake*", "**/.onetake*"),
+}
+"""The lines of `.gitignore`, each with those that do as well: what is no entry, and what a killed process leaves."""
 
 PLACE = "/path/to/onetake"
 """Stands for where a person has onetake from."""

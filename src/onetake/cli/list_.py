@@ -15,7 +15,7 @@ from onetake.cli import output
 from onetake.cli.entries import as_path, settings_root
 from onetake.errors import UsageError
 from onetake.model import Entry
-from onetake.printable import short_key
+from onetake.printable import short_key, spelled
 from onetake.stores import open_store
 from onetake.stores.naming import folder_name
 
@@ -49,23 +49,23 @@ def _read(cassette: CassetteFolder) -> dict[str, Any]:
     entries: list[dict[str, Any]] = []
     unreadable: list[dict[str, str]] = []
     if cassette.why:
-        unreadable.append({"path": output.shown_path(cassette.folder), "why": cassette.why})
+        unreadable.append({"path": output.json_path(cassette.folder), "why": cassette.why})
     with closing(open_store(cassette.folder)) as store:
         for _, path in cassette.files:
             entry = read_entry(path, store)
             if isinstance(entry, Damaged):
-                unreadable.append({"path": output.shown_path(path), "why": entry.why})
+                unreadable.append({"path": output.json_path(path), "why": entry.why})
             else:
                 entries.append({**_row(path, entry), "size": len(read_file(path, store) or b"")})
     entries.sort(key=lambda row: (row["operation"], row["model_asked"] or "", row["key"], row["ordinal"]))
-    return {"path": output.shown_path(cassette.folder), "entries": entries, "unreadable": unreadable}
+    return {"path": output.json_path(cassette.folder), "entries": entries, "unreadable": unreadable}
 
 
 def _row(path: Path, entry: Entry) -> dict[str, Any]:
     request, contract, origin = entry.request, entry.contract, entry.provenance
     dialect = dialects.find(request.method, request.url)
     return {
-        "path": output.shown_path(path),
+        "path": output.json_path(path),
         "key": entry.key,
         "ordinal": entry.ordinal,
         "verdict": entry.verdict,
@@ -84,14 +84,14 @@ def _text(said: Any) -> str | None:
 
 
 def _print(cassette: dict[str, Any]) -> None:
-    output.title(f"{cassette['path']}  ({_count(cassette)})")
+    output.title(f"{spelled(cassette['path'])}  ({_count(cassette)})")
     if cassette["entries"]:
         rows = [_cells(row) for row in cassette["entries"]]
         if {_own_folder(row["test"] or "") for row in cassette["entries"]} == {_tail(cassette["path"])}:
             rows = [(*cells[:_TEST], "") for cells in rows]
         output.table(_COLUMNS, rows)
     for damaged in cassette["unreadable"]:
-        output.say(f"unreadable: {damaged['path']}: {damaged['why']}")
+        output.say(f"unreadable: {spelled(damaged['path'])}: {damaged['why']}")
     output.say()
 
 

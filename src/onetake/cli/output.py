@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from onetake.printable import block, one_line, spelled
+from onetake.strictjson import finite
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,7 +56,10 @@ def json_option(help: str = "Print one JSON document.", *, on_stderr: bool = Fal
 
 
 def print_json(value: Any) -> None:
-    """Print a JSON document, ASCII only: safe on any terminal, and exact for any text but a secret."""
+    """Print a JSON document, ASCII only: safe on any terminal, and exact for any text but a secret.
+
+    A number that no float holds is a text there: readers would make infinity of it, or the largest float.
+    """
     text = _document(value)
     from onetake.scrub import may_hold_secret, shown_data  # slow to load
 
@@ -65,10 +69,8 @@ def print_json(value: Any) -> None:
 def _document(value: Any) -> str:
     try:
         return _laid_out(value, "\n")
-    except ValueError:  # a number beyond every float, which JSON has and its encoder has not
-        from onetake.format.jsonstyle import spelled, style
-
-        return style("indent-2 ascii").spell(spelled(json.loads(json.dumps(value)))).decode()
+    except ValueError:
+        return _laid_out(finite(value), "\n")
 
 
 def _laid_out(value: Any, pad: str) -> str:
@@ -150,16 +152,24 @@ def entries(number: int) -> str:
     return f"{number:,} {'entry' if number == 1 else 'entries'}"
 
 
+def json_path(path: Path) -> str:
+    """Return a path as it stands in JSON and in commands: from the current folder where it lies below.
+
+    It has forward slashes on every system, and is the name of the file whatever that holds.
+    """
+    return told(path.absolute(), Path.cwd())
+
+
 def shown_path(path: Path) -> str:
-    """Return a path as it is told, on one line: from the current folder where it lies below, with forward slashes."""
-    return spelled(told(path.absolute(), Path.cwd()))
+    """Return a path as it is told: as `json_path` does, on one line, what cannot be printed as escapes."""
+    return spelled(json_path(path))
 
 
 def scrubbed_path(path: Path) -> str:
-    """Return a path as `shown_path` does, without the secrets in its names."""
+    """Return a path as `json_path` does, without the secrets in its names."""
     from onetake.scrub import shown  # slow to load, and few commands tell the names of others' files
 
-    return shown(shown_path(path))
+    return shown(json_path(path))
 
 
 def told(path: PurePath, here: PurePath) -> str:

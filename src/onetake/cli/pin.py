@@ -64,5 +64,5 @@ def _changed(path: Path, entry: Entry, reason: str, *, remove: bool) -> dict[str
     except SecretLeftError:
         done, why = False, "the reason would hold a secret that cannot be scrubbed: say it in other words"
     pinned = bool(by_settings) if done and remove else done is not remove
-    named = {"path": output.shown_path(path), "key": entry.key, "ordinal": entry.ordinal}
+    named = {"path": output.json_path(path), "key": entry.key, "ordinal": entry.ordinal}
     return {**named, "pinned": pinned, "why": why}

@@ -246,7 +246,7 @@ def _named(one: Accepted) -> dict[str, Any]:
     from onetake.probing.report import Compared
 
     findings = one.came.findings if isinstance(one.came, Compared) else ()
-    said = {"path": output.shown_path(one.path), "key": one.key, "ordinal": one.ordinal}
+    said = {"path": output.json_path(one.path), "key": one.key, "ordinal": one.ordinal}
     return {**said, "findings": [asdict(each) for each in findings]}
 
 

@@ -15,7 +15,9 @@ from onetake.cli import output, sizes
 from onetake.cli.entries import files_to_change
 from onetake.errors import UsageError
 from onetake.exits import Exit
-from onetake.printable import counted
+from onetake.explain import quoted
+from onetake.printable import counted, spelled
+from onetake.upkeep.leftover_checks import WHY
 from onetake.upkeep.prune.planning import OF_FILES, Plan, Wanted
 from onetake.upkeep.prune.planning import plan as plan_of
 from onetake.upkeep.prune.prunable import BY_RUNS, Left, Reason
@@ -61,7 +63,7 @@ def prune(
 
     They are looked for in PATH and below; in the settings' folder where PATH is left out. Without --yes it says what
     would be done, and does nothing; without a reason, what could be done for each. What is pinned or shared stays. Exit
-    code 4 where the runs on record cannot tell what is unused, where a word of the setting `pinned` names no entry, or
+    code 4 where the runs on record cannot tell what is unused, where a word of the setting `pinned` names nothing, or
     where --max-bytes is not reached.
     """
     wanted = _wanted(flags, older_than, max_bytes, empty=empty)
@@ -78,7 +80,7 @@ def prune(
     if as_json:
         output.print_json(_data(plan, done, wanted, refused=refused))
     else:
-        _print(plan, done, wanted, refused=refused, shows_all=shows_all)
+        _print(plan, done, wanted, path, refused=refused, shows_all=shows_all)
     is_short = refused or plan.over > 0 or bool(done and done.busy)
     context.exit(Exit.INCONCLUSIVE if is_short else Exit.OK)
 
@@ -102,14 +104,14 @@ def _age(word: str) -> timedelta:
 def _rows(plan: Plan, done: Done | None) -> list[dict[str, Any]]:
     """Return every file that goes, or has gone: its path, the reasons by name, and its size."""
     entries = plan.entries if done is None else done.entries
-    named = {Reason.SIDECAR.value: "no entry names it"}
+    why_not = {False: "no entry names it", True: WHY}
     swept = None if done is None else set(done.sidecars)
     sidecars = [one for one in plan.sidecars if swept is None or one.path in swept]
     emptied = [one for _, one in plan.emptied] if done is None else done.emptied
     found = [(one.path, {reason.value: why for reason, why in one.why.items()}, one.size) for one in entries]
-    found += [(one.path, named, one.size) for one in sidecars]
+    found += [(one.path, {Reason.SIDECAR.value: why_not[one.is_left_over]}, one.size) for one in sidecars]
     found += [(one.path, {Reason.TRASH.value: "it goes for good"}, one.size) for one in emptied]
-    return [{"path": output.shown_path(path), "reasons": why, "size": size} for path, why, size in found]
+    return [{"path": output.json_path(path), "reasons": why, "size": size} for path, why, size in found]
 
 
 def _data(plan: Plan, done: Done | None, wanted: Wanted, *, refused: bool) -> dict[str, Any]:
@@ -118,7 +120,7 @@ def _data(plan: Plan, done: Done | None, wanted: Wanted, *, refused: bool) -> di
         "done": done is not None,
         "files": rows,
         "total": {"files": len(rows), "bytes": sum(row["size"] for row in rows)},
-        "left": [{"path": output.shown_path(one.path), "why": one.why} for one in _left(plan, done)],
+        "left": [{"path": output.json_path(one.path), "why": one.why} for one in _left(plan, done)],
         "unproved": _by_root(plan.unproved),
         "busy": _by_root(done.busy if done else {}),
         "unmatched_pins": [word for words in plan.pins.values() for word in words],
@@ -132,10 +134,10 @@ def _left(plan: Plan, done: Done | None) -> list[Left]:
 
 
 def _by_root(why: Mapping[Path, str]) -> list[dict[str, str]]:
-    return [{"root": output.shown_path(root), "why": said} for root, said in sorted(why.items())]
+    return [{"root": output.json_path(root), "why": said} for root, said in sorted(why.items())]
 
 
-def _print(plan: Plan, done: Done | None, wanted: Wanted, *, refused: bool, shows_all: bool) -> None:
+def _print(plan: Plan, done: Done | None, wanted: Wanted, path: str | None, *, refused: bool, shows_all: bool) -> None:
     by_runs = bool(wanted.reasons & BY_RUNS) or plan.over > 0
     for root, why in sorted(plan.unproved.items()) if by_runs else ():
         output.say(f"which entries are unused cannot be told in {output.shown_path(root)}: {why}")
@@ -151,13 +153,15 @@ def _print(plan: Plan, done: Done | None, wanted: Wanted, *, refused: bool, show
     _print_left(_left(plan, done))
     _print_pins(plan)
     _print_total(plan, rows, wanted, done=done is not None, shows_all=shows_all)
+    _print_trash(plan, done, path)
+    _print_over(plan, wanted)
 
 
 def _print_reason(reason: Reason, rows: list[dict[str, Any]]) -> None:
     if not rows:
         return
     output.title(f"{reason.value}: {_files(rows)}")
-    cells = [(row["path"], sizes.shown(row["size"]), _why(row["reasons"])) for row in rows[:_MOST]]
+    cells = [(spelled(row["path"]), sizes.shown(row["size"]), _why(row["reasons"])) for row in rows[:_MOST]]
     output.table(("file", "size", "why"), cells)
     output.say(f"and {len(rows) - _MOST:,} more: --json names all" if len(rows) > _MOST else "")
 
@@ -190,9 +194,18 @@ def _print_total(plan: Plan, rows: list[dict[str, Any]], wanted: Wanted, *, done
         output.say(f"{what}{how if moved else ''}" if moved else "nothing to prune")
     if gone:
         output.say(f"{'removed' if done else 'would remove'} {_files(gone)} from the trash for good")
-    if plan.in_trash and not gone:
-        size = sizes.shown(sum(one.size for _, one in plan.in_trash))
-        output.say(f"in the trash: {counted(len(plan.in_trash), 'file')}, {size}; `onetake prune --empty` removes them")
+
+
+def _print_trash(plan: Plan, done: Done | None, path: str | None) -> None:
+    """Say what lies in the trash, once what was to be done is done; nothing where a dry run tells of it anyway."""
+    there = [one for _, one in plan.in_trash] if done is None else done.in_trash
+    if there and (done is not None or not plan.emptied):
+        size = sizes.shown(sum(one.size for one in there))
+        words = ["onetake prune", *([quoted(path)] if path else []), "--empty --yes"]
+        output.say(f"in the trash: {counted(len(there), 'file')}, {size}; `{' '.join(words)}` removes them for good")
+
+
+def _print_over(plan: Plan, wanted: Wanted) -> None:
     if wanted.most is not None and plan.over:
         over = f"{sizes.shown(plan.over)} more than {sizes.shown(wanted.most)} are kept"
         in_files = any(is_one_file(one.path) for one in plan.left)

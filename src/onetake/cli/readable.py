@@ -88,7 +88,7 @@ def _choice(choice: Choice) -> Iterator[str]:
         value = body_value(choice.text.encode("utf-8", "surrogatepass"))
         yield _laid_out(value, choice.text)
     for call in choice.tool_calls:
-        yield f"calls {call.name} with {pretty(call.arguments)}"
+        yield f"calls {call.name} with {pretty(strictjson.finite(call.arguments))}"
     if choice.refusal is not None:
         yield f"refuses: {choice.refusal}"
 

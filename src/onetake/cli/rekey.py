@@ -12,14 +12,18 @@ from onetake.cli import output
 from onetake.cli.entries import files_to_change, find_entries
 from onetake.errors import UsageError
 from onetake.exits import Exit
+from onetake.printable import one_line
 from onetake.settings import KeyRules, key_rules
 from onetake.settings_files import parse_toml
 
 if TYPE_CHECKING:
+    from onetake.upkeep.rekey.colliding import Meeting
     from onetake.upkeep.rekey.found import Move, Rekeying
 
 _MOST = 20
-"""Entries of one cassette that are listed."""
+"""Entries of one cassette, or of one key, that are listed; and keys to which several come."""
+_ANSWERS = {True: "differ", False: "equal", None: "unknown"}
+"""Whether the answers of entries that come to one key differ; None where one of them cannot be read."""
 
 
 @click.command()
@@ -74,7 +78,7 @@ def _rules(option: str, texts: tuple[str, ...]) -> KeyRules:
 
 
 def _data(found: Rekeying, *, done: bool) -> dict[str, Any]:
-    shown = output.shown_path
+    shown = output.json_path
     return {
         "done": done,
         "entries": found.entries,
@@ -90,14 +94,18 @@ def _data(found: Rekeying, *, done: bool) -> dict[str, Any]:
             }
             for one in found.moves
         ],
-        "collisions": [
-            {"new_key": one.key, "paths": [shown(path) for path in one.paths], "why": one.why, "mend": one.mend}
-            for one in found.collisions
-        ],
+        "repeats": [_met(one) for one in found.repeats],
+        "collisions": [{**_met(one.met), "why": one.why, "mend": one.mend} for one in found.collisions],
         "left": [{"path": shown(one.path), "why": one.why, "mend": one.mend} for one in found.left],
         "kept_rules": [{"rules": rules.split("\n"), "entries": number} for rules, number in sorted(found.kept.items())],
         "new_headers": [{"header": name, "entries": number} for name, number in sorted(found.headers.items())],
     }
+
+
+def _met(one: Meeting) -> dict[str, Any]:
+    paths = [output.shown_path(path) for path in one.paths]
+    tests = [test or None for test in one.tests]
+    return {"new_key": one.key, "paths": paths, "answers": _ANSWERS[one.differ], "tests": tests}
 
 
 def _print(found: Rekeying, *, done: bool) -> None:
@@ -109,12 +117,20 @@ def _print(found: Rekeying, *, done: bool) -> None:
         if len(listed) > _MOST:
             output.say(f"  and {len(listed) - _MOST} more")
         output.say()
+    for met in found.repeats[:_MOST]:
+        output.title(f"{'came' if done else 'come'} to one key, in this order: {met.key[:16]}")
+        _say_met(met)
+        output.say()
+    if len(found.repeats) > _MOST:
+        output.say(f"and {len(found.repeats) - _MOST} more keys to which several come: --json names all\n")
     for collision in found.collisions:
-        output.title(f"left, as they come to one key: {collision.key[:16]}")
-        _say_left([output.shown_path(path) for path in collision.paths], collision.why, collision.mend)
+        output.title(f"left, as they come to one key: {collision.met.key[:16]}")
+        _say_met(collision.met)
+        _say_why(collision.why, collision.mend)
     for left in found.left:
         output.title("left")
-        _say_left([output.shown_path(left.path)], left.why, left.mend)
+        output.say(f"  {output.shown_path(left.path)}")
+        _say_why(left.why, left.mend)
     _print_notes(found)
     output.say(_summary(found, done=done))
 
@@ -124,16 +140,26 @@ def _told(move: Move) -> str:
     return names + (f"  (scrubbed: {', '.join(move.spans)})" if move.spans else "")
 
 
-def _say_left(paths: list[str], why: str, mend: str) -> None:
-    for path in paths:
-        output.say(f"  {path}")
+def _say_met(one: Meeting) -> None:
+    """Print entries that come to one key, whether their answers differ, and who recorded them."""
+    for path, test in list(zip(one.paths, one.tests, strict=True))[:_MOST]:
+        output.say(f"  {output.shown_path(path)}  ({f'of {one_line(test, 200)}' if test else 'of no test'})")
+    if len(one.paths) > _MOST:
+        output.say(f"  and {len(one.paths) - _MOST} more")
+    answers = {True: "their answers differ", False: "their answers are equal", None: "one cannot be read"}[one.differ]
+    whose = "one test recorded them" if len(set(one.tests)) == 1 and one.tests[0] else ""
+    whose = whose or ("no test recorded them" if not any(one.tests) else "not one test alone recorded them")
+    output.say(f"    {answers}; {whose}")
+
+
+def _say_why(why: str, mend: str) -> None:
     output.say(f"    {why}")
     output.say(f"    mend: {mend}")
     output.say()
 
 
 def _print_notes(found: Rekeying) -> None:
-    from onetake.explain import quoted
+    from onetake.quoting import quoted
 
     for rules, number in sorted(found.kept.items()):
         lines = rules.split("\n")
@@ -148,7 +174,7 @@ def _print_notes(found: Rekeying) -> None:
 def _summary(found: Rekeying, *, done: bool) -> str:
     rekeyed = sum(one.key != one.new_key for one in found.moves)
     scrubbed = sum(bool(one.spans) for one in found.moves)
-    stay = sum(len(one.paths) for one in found.collisions) + len(found.left)
+    stay = sum(len(one.met.paths) for one in found.collisions) + len(found.left)
     if not (found.moves or stay):
         return f"{output.entries(found.entries)}: all have their keys of today"
     told = f"{rekeyed} of {output.entries(found.entries)} {'re-keyed' if done else 'to be re-keyed'}"

@@ -121,7 +121,7 @@ def _data(found: Changes, reader: Reader) -> dict[str, Any]:
         "counts": {kind.value: counts[kind] for kind in Kind},
         "accepted": sum(one.is_accepted for one in found.found),
         "ignored": found.ignored,
-        "not_reviewed": [{"path": review_shown.told(one.path), "why": one.why} for one in found.left],
+        "not_reviewed": [{"path": output.scrubbed_path(one.path), "why": one.why} for one in found.left],
     }
 
 

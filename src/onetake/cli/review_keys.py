@@ -21,6 +21,7 @@ from onetake.review.deciding import accept, discard, sweep_up
 from onetake.review.editing import Draft, draft_of, edited, sweep_drafts
 from onetake.review.reading import Read, Reader
 from onetake.upkeep import mends
+from onetake.upkeep.askers import asker
 
 _MOST_LINES = 30
 """Lines of one part that are shown; `v` shows all."""
@@ -114,7 +115,7 @@ class _Asking:
         said = ", ".join(f"{self._done[kind]} {kind}" for kind in kinds if self._done[kind])
         output.say(f"{counted(self._total, 'change')}: {said or 'nothing decided'}")
         for mode, reads in self._again.items():
-            tests = [(str(_test(read)), read.change.path.parent) for read in reads]
+            tests = [(asker(read.change.path, _test(read)), read.change.path.parent) for read in reads]
             output.say(f"to record again: {mends.record_all(tests, mode)}")
 
     def _show(self, change: Change, number: int) -> Read:

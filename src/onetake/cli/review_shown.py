@@ -13,10 +13,9 @@ from onetake.cli.readable import body_value, entry_data, finishes, request_text,
 from onetake.cli.show import origin
 from onetake.compare import Difference, value_differences
 from onetake.model import Entry, Headers
-from onetake.printable import block, one_line
+from onetake.printable import block, one_line, spelled
 from onetake.review.change import Change, Kind
 from onetake.review.reading import Read
-from onetake.scrub import shown
 
 _T = TypeVar("_T")
 
@@ -51,7 +50,7 @@ def heading(change: Change) -> str:
 
 def told(path: Path) -> str:
     """Return a path as it may be shown: whoever named a file may have put anything into its name."""
-    return shown(output.shown_path(path))
+    return spelled(output.scrubbed_path(path))
 
 
 def facts(read: Read) -> list[tuple[str, str]]:
@@ -99,9 +98,9 @@ def data(read: Read, differing: dict[str, list[Difference]]) -> dict[str, Any]:
     contract = entry.contract if entry else None
     return {
         "kind": change.kind.value,
-        "path": told(change.path),
-        "cassette": told(change.folder) if change.folder else None,
-        "moved_from": told(change.before) if change.kind is Kind.MOVED and change.before else None,
+        "path": output.scrubbed_path(change.path),
+        "cassette": output.scrubbed_path(change.folder) if change.folder else None,
+        "moved_from": output.scrubbed_path(change.before) if change.kind is Kind.MOVED and change.before else None,
         "lacks": list(change.lacks),
         "accepted": change.is_accepted,
         "unreadable": read.why or None,

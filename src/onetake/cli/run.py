@@ -15,7 +15,6 @@ from onetake.cli import output
 from onetake.errors import UsageError
 from onetake.exits import Exit
 from onetake.model import Repeats
-from onetake.printable import one_line
 from onetake.settings import MODE_WORDS, parse_mode
 
 if TYPE_CHECKING:
@@ -90,15 +89,15 @@ def _run(
 
 def _again(command: Sequence[str], asked: Mapping[str, Any]) -> str:
     """Return the command line that runs the same in another mode, with `{mode}` in its place; no secret is in it."""
-    from onetake.explain import quoted
     from onetake.programs import program_of
+    from onetake.quoting import quoted
     from onetake.scrub import Scrubber
     from onetake.settings import load_settings
 
     scrubbing = Scrubber(load_settings(program_of(command).start).scrub).begin()
 
     def shown(words: Iterable[str]) -> str:
-        return " ".join(quoted(one_line(scrubbing.text(word), _LONGEST)) for word in words)
+        return " ".join(quoted(scrubbing.text(word), _LONGEST) for word in words)
 
     given = {name: [said] if isinstance(said, str) else said or () for name, said in asked.items()}
     options = shown(word for name, words in given.items() for one in words for word in (f"--{name}", one))

@@ -42,7 +42,7 @@ def show(entries: tuple[str, ...], request: bool, response: bool, raw: bool, tex
         return
     found = [(path, load(path)) for path in find_entries(entries)]
     if as_json:
-        output.print_json({"entries": [{"path": output.shown_path(path), **entry_data(e)} for path, e in found]})
+        output.print_json({"entries": [{"path": output.json_path(path), **entry_data(e)} for path, e in found]})
     elif raw:
         sys.stdout.buffer.write(found[0][1].response.body)
     elif request or response:

@@ -60,7 +60,7 @@ def status(path: str | None, as_table: bool, as_chain: bool, importing: bool, as
 
 def _begun(folder: Path) -> str:
     """Return what stands before the names of a folder's files."""
-    told = output.shown_path(folder)
+    told = output.json_path(folder)
     return "" if told == "." else f"{told.removesuffix('/')}/"
 
 
@@ -80,7 +80,7 @@ def _data(one: Advised, before: str) -> dict[str, Any]:
 
 def _successor(one: Successor) -> dict[str, Any]:
     places = [{"path": each.path, "kind": each.kind, "was": each.stored, "is": each.asked} for each in one.differences]
-    path = output.shown_path(one.path) if one.path else None
+    path = output.json_path(one.path) if one.path else None
     return {"key": one.key, "ordinal": one.ordinal, "path": path, "changed": list(one.changed), "differences": places}
 
 
@@ -148,7 +148,7 @@ def _print_groups(entries: list[Advised]) -> None:
 
 def _said(one: Advised) -> tuple[str, ...]:
     """Return what is said of an entry, without what is its own alone."""
-    todo = [f"to do: {one.mend}"] if one.mend else []
+    todo = [f"to do: {mends.told(one.mend)}"] if one.mend else []
     if one.successor is None:
         return one.reason, *todo
     whole = one.reason.split("\n")

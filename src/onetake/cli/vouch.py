@@ -23,7 +23,8 @@ def vouch(context: click.Context, entries: tuple[str, ...], reason: str, importi
     """Say that entries were reviewed under today's parser, so that they no longer predate it.
 
     ENTRY is a path, or the first 8 or more hex digits of a key, looked for below the settings' folder. Each is checked
-    first: what the check finds an error in is refused, and its file stays as it is. Exit code 1 where one was refused.
+    first: what the check finds an error in is refused, and its file stays as it is. One whose contract is a type needs
+    --import. Exit code 1 where one was refused.
     """
     paths = {path.absolute(): path for path in find_entries(entries)}
     found = []
@@ -39,7 +40,7 @@ def vouch(context: click.Context, entries: tuple[str, ...], reason: str, importi
 
 def _named(one: Vouched) -> dict[str, Any]:
     key, ordinal = (one.entry.key, one.entry.ordinal) if one.entry else (None, None)
-    return {"path": output.shown_path(one.path), "key": key, "ordinal": ordinal}
+    return {"path": output.json_path(one.path), "key": key, "ordinal": ordinal}
 
 
 def _refused(one: Vouched) -> dict[str, Any]:

@@ -235,9 +235,10 @@ def _token(value: Any) -> str:
 def _text(value: Any) -> str:
     if type(value) is str:
         return f'"{one_line(value, _WIDTH)}"'
-    if isinstance(value, str):  # a number that is held as its text
-        return one_line(value, _WIDTH)
     try:
+        value = strictjson.finite(value)
+        if isinstance(value, str):  # a number that is held as its text
+            return one_line(value, _WIDTH)
         return one_line(json.dumps(value, ensure_ascii=False, default=str), _WIDTH)
     except (ValueError, TypeError, RecursionError):  # integers over 4,300 digits, nesting over the interpreter's limit
         return f"({type(value).__name__}, too large to show)"

@@ -52,7 +52,10 @@ class Contract:
         watch: Sequence[str | Path] = (),
         on: str | Callable[[Request], bool] = "text",
     ) -> None:
-        given = read(schema)
+        try:
+            given = read(schema)
+        except UsageError as error:
+            raise UsageError(f"contract {name!r}: {error}" if name else str(error)) from None
         self.name = _checked_name(name if name is not None else given.name)
         self.schema_version = schema_version
         self.watch = (watch,) if isinstance(watch, str | Path) else tuple(watch)
@@ -98,7 +101,7 @@ class Contract:
         """
         root = (root or Path()).absolute()
         if root not in self._watched:
-            self._watched[root] = watch_digest(self.watch, root)
+            self._watched[root] = watch_digest(self.watch, root, self.name)
         return ContractRef(self.name, self.schema_version, self._digest, self._watched[root])
 
     def selects(self, request: Request, on: str) -> bool:
@@ -180,6 +183,13 @@ def stored_contract(data: bytes, digest: str, name: str) -> Contract:
     if found.digest != digest:
         raise FormatError(f"it holds another schema than the one it was kept as (digest {found.digest})")
     return found
+
+
+def unwatching(contract: Contract) -> Contract:
+    """Return a contract that judges the same and watches nothing; compiled once all the same."""
+    other = copy.copy(contract)
+    other.watch, other._watched = (), {}
+    return other
 
 
 def names_type(schema: str) -> bool:

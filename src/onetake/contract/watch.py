@@ -19,12 +19,14 @@ from onetake.errors import UsageError
 _NO_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError, SystemError)
 """What parsing raises of a file that this Python cannot parse."""
 _PYTHON = frozenset({".py", ".pyi"})
+REMEDY = "put the file back where it can be read, or mend `watch` of the contract"
+"""What to do about a watched path that names no file, or one that cannot be read."""
 _ANY_DEPTH = "**"
 _UNREAD = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
 """Fields of a syntax tree that follow from others, or that no program reads."""
 
 
-def watch_digest(paths: Sequence[str | Path], root: Path) -> str | None:
+def watch_digest(paths: Sequence[str | Path], root: Path, contract: str = "") -> str | None:
     """Return one digest of all watched files.
 
     It moves when a file's content or its path from *root* does. A Python file counts by its syntax tree without
@@ -35,6 +37,7 @@ def watch_digest(paths: Sequence[str | Path], root: Path) -> str | None:
         paths: Files, folders (everything below, but for hidden names and `__pycache__`) or globs (`app/**/*.py`);
             relative ones count from *root*.
         root: Where relative paths count from.
+        contract: The name of the one that watches them, for the error.
 
     Returns:
         64 lower-case hex digits (SHA-256), the same under every Python; None if *paths* is empty.
@@ -44,20 +47,22 @@ def watch_digest(paths: Sequence[str | Path], root: Path) -> str | None:
     """
     if not paths:
         return None
-    return digest_of({name: content_of(name, data) for name, data in watched(paths, root).items()})
+    return digest_of({name: content_of(name, data) for name, data in watched(paths, root, contract).items()})
 
 
-def watched(paths: Sequence[str | Path], root: Path) -> dict[str, bytes]:
+def watched(paths: Sequence[str | Path], root: Path, contract: str = "") -> dict[str, bytes]:
     """Return the bytes of all watched files, by their paths from the root, with slashes: the same in every clone.
 
     Args:
         paths: Files, folders, or patterns in which `*` stands for anything; from the root where they are relative.
         root: The settings' folder.
+        contract: As for `watch_digest`.
 
     Raises:
         UsageError: A path names no file, or one that cannot be read.
     """
-    return {_name(file, root): _read(file) for given in paths for file in _files(given, root)}
+    whose = f"contract {contract!r}" if contract else "the contract"
+    return {_name(file, root): _read(file, whose) for given in paths for file in _files(given, root, whose)}
 
 
 def unparsed(files: Mapping[str, bytes]) -> list[str]:
@@ -130,7 +135,7 @@ def base_of(given: str | Path, root: Path) -> str:
     return "/".join(_literal(_own_parts(given, root))) or "."
 
 
-def _files(given: str | Path, root: Path) -> list[Path]:
+def _files(given: str | Path, root: Path, whose: str) -> list[Path]:
     path = root / given
     if path.is_file():
         return [path]
@@ -142,7 +147,7 @@ def _files(given: str | Path, root: Path) -> list[Path]:
         shown = (root / name for name in names if not _hidden(PurePath(name).parts[literal:]))
         found = [file for file in shown if file.is_file()]
     if not found:
-        raise UsageError(f"the contract watches {str(given)!r}, and there is no such file from {str(root)!r}")
+        raise UsageError(f"{whose} watches {str(given)!r}, and there is no such file from {str(root)!r}: {REMEDY}")
     return found
 
 
@@ -178,11 +183,12 @@ def _name(file: Path, root: Path) -> str:
         return file.resolve().as_posix()  # on another drive there is no way from the root
 
 
-def _read(file: Path) -> bytes:
+def _read(file: Path, whose: str) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise UsageError(f"the contract watches {str(file)!r}, which cannot be read: {error.strerror}") from None
+        why = f"{whose} watches {str(file)!r}, which cannot be read ({error.strerror})"
+        raise UsageError(f"{why}: {REMEDY}") from None
 
 
 def _parsed(data: bytes) -> ast.AST:

@@ -21,6 +21,7 @@ from onetake.probing.heard import Heard, hear
 from onetake.probing.labelling import label_findings
 from onetake.probing.vectors import vector_findings
 from onetake.scrub import shown
+from onetake.strictjson import finite
 
 _WIDTH = 160
 _TAKEN = 202
@@ -195,6 +196,7 @@ def _printable(found: Finding, name: str, scrub: Callable[[str], str]) -> Findin
 
 def _shown(value: object, scrub: Callable[[str], str]) -> object:
     """Return what a report may hold of a value: texts scrubbed and short, what is nested as its text."""
+    value = finite(value)
     if value is None or isinstance(value, (bool, int, float)):
         return value
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -46,11 +46,16 @@ def judged(entry: Entry, folder: Path, project: Project) -> Judged:
         entry: It; its dialect and its answer are not looked at.
         folder: Where it lies, with the schemas beside it.
         project: The settings that count for it.
+
+    Raises:
+        UsageError: Its contract is wrong, or a file that it watches is not there: what is written names its digest.
     """
     holding = Holding(folder, ())
     with closing(holding.store):
         found = ContractChecks(Schemas()).judge(entry, project, holding)
         sides = schema_side(holding.store, entry)
+    if found.declared:
+        project.watch(found.declared)
     # Of a type that was not imported only the schema lies beside the entry, and its validators are in no schema.
     is_read = found.declared is None or project.contract(found.declared) is not None
     is_known = entry.contract is None or (bool(found.contracts) and is_read)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from contextlib import closing
 from pathlib import Path
 
+from onetake.aside import place_of
 from onetake.errors import FormatError
 from onetake.format import load_entry
+from onetake.quoting import quoted
 from onetake.review.base import Base
 from onetake.review.change import Kind
 from onetake.review.decided import CHANGED, Decided, in_trash, no, told_path
@@ -30,7 +31,7 @@ def restore(read: Read, base: Base) -> Decided:
         return no(f"git does not give what it was at {base.name}")
     sides = _sides(before, old, base)
     if why := _why_not(before, old, sides):
-        words = shlex.join(["git", "checkout", base.name, "--", told_path(before, change.root)])
+        words = f"git checkout {quoted(base.name)} -- {quoted(place_of(before.absolute(), change.root))}"
         return no(f"what git has of it is not the entry as it lies in a work tree ({why}): `{words}` brings that back")
     if change.kind is Kind.GONE:
         return _bring_back(before, old, sides, base)

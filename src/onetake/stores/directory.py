@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
 from onetake.errors import StoreError
-from onetake.stores import files
+from onetake.stores import files, leftovers
 from onetake.stores.listing import Listing
 from onetake.stores.naming import SIDE_FOLDERS, entry_name, is_side, side_digest, slot
 
-_LEFT_BEHIND_S = 3600
-_CLAIMED_S = 10
-"""Seconds after which a file that a living process makes is claimed by it."""
 _TRIES = 100
 _WRITERS = 8
 _AT_ONCE = 64
@@ -234,25 +230,13 @@ class DirectoryStore:
     def _temp(self, data: bytes) -> Iterator[Path]:
         """Write a temporary file beside the entries; it is gone afterwards, whatever happens."""
         files.make_folder(self._folder)
-        path = self._path(f"{files.TEMP_PREFIX}{os.urandom(8).hex()}{files.TEMP_SUFFIX}")
-        with self._listing.changing():
-            self._sweep()
-            descriptor = files.create(path)
-        try:
-            with files.claimed(descriptor):
-                files.write(descriptor, data)
-                yield path
-        finally:
-            files.remove(path)
-
-    def _sweep(self) -> None:
-        """Remove the temporary files of killed processes: those that nobody claims, or of an hour ago or more."""
-        while self._listing.leftovers:
-            path = self._path(self._listing.leftovers.pop())
-            with suppress(OSError):  # Another process sweeps too, or it is not ours to remove: it is in nobody's way.
-                age = time.time() - path.stat().st_mtime
-                if age > _LEFT_BEHIND_S or (age > _CLAIMED_S and not files.is_claimed(path)):
-                    path.unlink()
+        with ExitStack() as writing:
+            with self._listing.changing() as alone:
+                while self._listing.leftovers:
+                    leftovers.remove(self._path(self._listing.leftovers.pop()), alone=alone)
+                path, descriptor = files.create_temporary(self._folder, writing)
+            files.write(descriptor, data)
+            yield path
 
     def _has_whole_side(self, name: str) -> bool:
         try:

@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -91,7 +91,7 @@ def sync(file: IO[bytes]) -> None:
 
 @contextmanager
 def claimed(descriptor: int) -> Iterator[None]:
-    """Hold a lock on a file that is being written, so that others see that its writer lives: see `is_claimed`.
+    """Hold a lock on a file that is being written, so that others see that its writer lives: see `writer_lives`.
 
     The lock outlasts the closing of the descriptor. Where there are none (Windows, some network file systems), nothing
     is held.
@@ -106,17 +106,15 @@ def claimed(descriptor: int) -> Iterator[None]:
             os.close(held)
 
 
-def is_claimed(path: Path) -> bool:
-    """Tell whether the writer of a file may still be at work; True also where nobody can know.
+def writer_lives(path: Path) -> bool | None:
+    """Tell whether the writer of a file is still at work; None where nobody can know.
 
     Raises:
         OSError: It is gone, or not ours to read.
     """
-    if sys.platform == "win32":
-        return True
     descriptor = os.open(path, _READ)
     try:
-        return not _lock(descriptor, waits=False)
+        return _is_locked(descriptor)
     finally:
         os.close(descriptor)
 
@@ -129,12 +127,28 @@ def temporary(folder: Path, data: bytes) -> Iterator[Path]:
         folder: Where; it is there.
         data: The whole file.
     """
-    temp = folder / f"{TEMP_PREFIX}{os.urandom(8).hex()}{TEMP_SUFFIX}"
-    try:
-        write(create(temp), data)
+    with ExitStack() as writing:
+        with locked(folder):
+            temp, descriptor = create_temporary(folder, writing)
+        write(descriptor, data)
         yield temp
-    finally:
-        remove(temp)
+
+
+def create_temporary(folder: Path, writing: ExitStack) -> tuple[Path, int]:
+    """Create a temporary file, which is claimed, and gone, when the writing ends; returns it and its descriptor.
+
+    Whoever holds the folder's lock meanwhile leaves nobody a moment in which the file is there and its writer unseen.
+    """
+    temp = folder / f"{TEMP_PREFIX}{os.urandom(8).hex()}{TEMP_SUFFIX}"
+    descriptor = create(temp)
+    writing.callback(remove, temp)
+    writing.enter_context(claimed(descriptor))
+    return temp, descriptor
+
+
+def is_temporary(name: str) -> bool:
+    """Tell whether a file of this name is a temporary one of ours."""
+    return name.startswith(TEMP_PREFIX) and name.endswith(TEMP_SUFFIX)
 
 
 def place(temp: Path, path: Path) -> bool:
@@ -234,8 +248,11 @@ def locked(folder: Path) -> Iterator[bool]:
 
 if sys.platform == "win32":
 
-    def _lock(descriptor: int, *, waits: bool = True) -> bool:
+    def _lock(descriptor: int) -> bool:
         return False
+
+    def _is_locked(descriptor: int) -> bool | None:
+        return None
 
     def _unlock(descriptor: int) -> None:
         return
@@ -243,12 +260,21 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _lock(descriptor: int, *, waits: bool = True) -> bool:
+    def _lock(descriptor: int) -> bool:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
         except OSError:
             return False
         return True
+
+    def _is_locked(descriptor: int) -> bool | None:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return None
+        return False
 
     def _unlock(descriptor: int) -> None:
         with suppress(OSError):  # It was never locked.

@@ -109,13 +109,13 @@ class Listing:
             yield held
 
     @contextmanager
-    def changing(self) -> Iterator[None]:
-        """Hold the folder's lock for a change of our own, which `note` takes down. Does not nest."""
+    def changing(self) -> Iterator[bool]:
+        """Hold the folder's lock for a change of our own, which `note` takes down; as `steady` does."""
         with self.steady() as held:
             # Whoever else keeps to the lock changes nothing now; `forget` may still find that somebody did.
             self._sure, sure = True, False
             try:
-                yield
+                yield held
                 sure = self._sure
             finally:
                 self._sure = sure and held and self._mark()
@@ -139,7 +139,7 @@ class Listing:
         for name in sorted(_names(self._folder)) if seen else ():
             slot = parse_name(name)
             if slot is None:
-                if name.startswith(files.TEMP_PREFIX) and name.endswith(files.TEMP_SUFFIX):
+                if files.is_temporary(name):
                     leftovers.append(name)
             elif names.setdefault(slot, name) != name:
                 twins.setdefault(slot, []).append(name)

@@ -136,6 +136,15 @@ def side_hex(name: str) -> str:
     return name.split("/")[1].split(".")[0]
 
 
+def schema_name(digest: str) -> str:
+    """Return the name of the sidecar that a schema lies in.
+
+    Args:
+        digest: SHA-256 of its canonical form, 64 hex digits.
+    """
+    return f"_schemas/{digest}.json"
+
+
 def is_side(name: str) -> bool:
     """Tell whether this is a sidecar's name."""
     return _SIDE.fullmatch(name) is not None

@@ -8,10 +8,10 @@ from contextlib import suppress
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 from onetake.errors import StoreError
+from onetake.quoting import quoted
 from onetake.stores.naming import Slot, digits, entry_name, is_label, is_side, number, side_digest, slot
 from onetake.stores.packed import digest, packed, unpacked
 from onetake.stores.sqlite_file import SqliteFile
@@ -225,7 +225,7 @@ class SqliteStore:
         try:
             return unpacked(row, name)
         except ValueError as error:
-            raise StoreError(f"{place()}: damaged: {error}{ENTRIES.mend.format(quote(self._place))}") from None
+            raise StoreError(f"{place()}: damaged: {error}{ENTRIES.mend.format(quoted(self._place))}") from None
 
 
 class _Change:

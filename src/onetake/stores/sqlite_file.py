@@ -7,13 +7,13 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from shlex import quote as quoted
 from time import monotonic, sleep
 from typing import Any
 from urllib.parse import quote
 
 from onetake import forking
 from onetake.errors import OnetakeError, StoreError
+from onetake.quoting import quoted
 from onetake.stores.files import sync_folder
 from onetake.stores.grouping import Group, Job
 from onetake.stores.mounts import network_kind

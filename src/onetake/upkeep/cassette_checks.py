@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from onetake.errors import FormatError, StoreError
 from onetake.model import Choice, Entry, Mode
@@ -23,21 +23,35 @@ from onetake.upkeep.projects import Project, Schemas
 _SCHEMAS = "_schemas"
 
 
+class _Given(NamedTuple):
+    """An answer: its ordinal, the file it is in and what that is found by, and a digest of what it says."""
+
+    ordinal: int
+    name: str
+    slot: Slot | None
+    answer: bytes
+
+
 class Repeated:
     """The answers of one cassette, by key: which of them differ."""
 
     def __init__(self) -> None:
-        self._found: dict[str, list[tuple[int, Held, bytes]]] = defaultdict(list)
+        self._found: dict[str, list[_Given]] = defaultdict(list)
 
     def add(self, held: Held, entry: Entry) -> None:
         """Take an entry in; only what tells it from another is kept."""
-        slim = Held(held.path, held.slot, b"", None)
-        self._found[entry.key].append((entry.ordinal, slim, answer_digest(entry)))
+        self._found[entry.key].append(_Given(entry.ordinal, held.path.name, held.slot, answer_digest(entry)))
 
-    def check(self, project: Project, from_tests: Collection[str]) -> Iterator[Finding]:
+    def join(self, later: Repeated, taken: Collection[Slot]) -> None:
+        """Take in what others say, whose paths come behind these, but for files whose slots are *taken*."""
+        for key, found in later._found.items():
+            self._found[key] += [one for one in found if one.slot is None or one.slot not in taken]
+
+    def check(self, folder: Path, project: Project, from_tests: Collection[str]) -> Iterator[Finding]:
         """Name the keys under which several answers are stored, where one is meant for all.
 
         Args:
+            folder: The cassette's.
             project: Its settings may say which is meant; where they do not, a test takes them in order.
             from_tests: The keys of entries that tests recorded.
         """
@@ -45,17 +59,17 @@ class Repeated:
             means_one = project.means_one_answer
             if means_one is False or (means_one is None and key in from_tests):
                 continue
-            found.sort(key=lambda one: one[0])
-            differing = [held for _, held, answer in found if answer != found[0][2]]
-            if differing:
-                yield _differing(found[0][1], differing[0], len(found), is_meant=means_one is True)
+            found.sort(key=lambda one: one.ordinal)
+            first, other = found[0], next((one for one in found if one.answer != found[0].answer), None)
+            if other:
+                yield _differing(folder / first.name, folder / other.name, len(found), is_meant=means_one is True)
 
 
 class Ordinals:
     """The answers of one cassette that are there, by key: which of them is missing before another one."""
 
     def __init__(self) -> None:
-        self._found: dict[str, dict[int, tuple[Path, str]]] = defaultdict(dict)
+        self._found: dict[str, dict[int, tuple[str, str]]] = defaultdict(dict)
 
     def add(self, held: Held) -> None:
         """Take a file in, by its name: one that cannot be read is there too, one with another's name is not."""
@@ -64,17 +78,26 @@ class Ordinals:
             return
         key, ordinal = held.slot
         again = mends.record_again(entry, Mode.NEW_EPISODES, held.path) if entry and ordinal else ""
-        self._found[key].setdefault(ordinal, (held.path, again))
+        self._found[key].setdefault(ordinal, (held.path.name, again))
 
-    def check(self) -> Iterator[Finding]:
-        """Name the first answer of each key that is missing, at the one that comes after it."""
+    def join(self, later: Ordinals) -> None:
+        """Take in what others say, whose paths come behind these."""
+        for key, found in later._found.items():
+            self._found[key] = found | self._found[key]
+
+    def check(self, folder: Path) -> Iterator[Finding]:
+        """Name the first answer of each key that is missing, at the one that comes after it.
+
+        Args:
+            folder: The cassette's.
+        """
         for found in self._found.values():
             missing = next(ordinal for ordinal in range(len(found) + 1) if ordinal not in found)
             if after := sorted(ordinal for ordinal in found if ordinal > missing):
-                path, again = found[after[0]]
+                name, again = found[after[0]]
                 why = f"answer number {missing} to this request is missing, and this is number {after[0]}"
                 mend = "restore the missing file from version control" + (f"; or record it: {again}" if again else "")
-                yield finding(Code.MISSING_ANSWER, path, f"{why}: a replay stops before it", mend)
+                yield finding(Code.MISSING_ANSWER, folder / name, f"{why}: a replay stops before it", mend)
 
 
 def check_twins(held: Held, first: dict[Slot, Path]) -> Iterator[Finding]:
@@ -160,8 +183,8 @@ def _said(choice: Choice) -> tuple[Any, ...]:
     return choice.text, calls, choice.finish, choice.refusal, choice.reasoning
 
 
-def _differing(first: Held, other: Held, count: int, *, is_meant: bool) -> Finding:
+def _differing(first: Path, other: Path, count: int, *, is_meant: bool) -> Finding:
     why = f"{count} answers are stored for this request, and they differ; where one is meant for all, it is this one"
-    mend = f'{mends.diff(first.path, other.path)}; delete what is not meant, or set repeats = "sequence"'
-    found = finding(Code.DIFFERING_ANSWERS, first.path, why, mend)
+    mend = f'{mends.diff(first, other)}; delete what is not meant, or set repeats = "sequence"'
+    found = finding(Code.DIFFERING_ANSWERS, first, why, mend)
     return found if is_meant else replace(found, severity=Severity.INFO)

@@ -9,16 +9,19 @@ it. Then what stands there is of another recording, unless the program may have 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from math import inf
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from onetake.cassette_files import read_entry
 from onetake.dialects.conversations import Words, has_conversations, length, repeats
 from onetake.model import Entry, Mode
 from onetake.printable import one_line, spelled
+from onetake.stores import open_store
 from onetake.upkeep import mends
 from onetake.upkeep.earlier import earlier
 from onetake.upkeep.findings import Code, Finding, Severity, finding
@@ -52,6 +55,24 @@ class Chained:
     finding: Finding
 
 
+class Hint(NamedTuple):
+    """What of an entry tells whether it, or another one, may hold an old answer at all.
+
+    Args:
+        path: Its file.
+        at: When it was recorded, RFC 3339; empty where it does not say.
+        is_marked: Whether it was marked to hold the old answer of another one.
+        length: Of its request, as `conversations.length` has it.
+        repeating: The same, of a request that may repeat an answer; else 0.
+    """
+
+    path: str
+    at: str
+    is_marked: bool
+    length: float
+    repeating: float
+
+
 class Chains:
     """The conversations of one cassette, and what of them is of an earlier recording.
 
@@ -65,6 +86,7 @@ class Chains:
         self._root = root
         self._has_batches = has_batches(folder)
         self._kept: list[Kept] = []
+        self._elsewhere: list[Hint] = []
         self._versions: Mapping[Path, list[Kept]] = {}
         self._found: dict[Path, Chained] = {}
 
@@ -73,13 +95,23 @@ class Chains:
         if has_conversations(entry.dialect) and len(self._kept) < _MOST and not self._is_of_batch(entry):
             self._kept.append(kept(path, entry))
 
+    def join(self, later: Chains) -> None:
+        """Take in what others saw of the same cassette, whose paths come behind these."""
+        self._kept += later._kept[: _MOST - len(self._kept)]
+        self._elsewhere += later._elsewhere[: _MOST - len(self._elsewhere)]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Be pickled without requests and answers: they are read again where they matter, which is nearly never."""
+        return _of_hints, (str(self._folder), str(self._root), list(map(_hint, self._kept)))
+
     def _is_of_batch(self, entry: Entry) -> bool:
         """Tell whether a batch asked for it: that knows itself what it has to ask again."""
         return self._has_batches and not entry.provenance.get("test")
 
     def chained(self) -> list[Chained]:
         """Say which entries hold an old answer, once all were taken in; each once, conversation by conversation."""
-        if _may_be(self._kept):
+        if _may_be([*self._elsewhere, *map(_hint, self._kept)]):
+            self._read_again()
             asked, repeated = self._spoken.asked, list(self._spoken.repeated())
             given = {one.before for one in repeated if one.is_given_by(asked[one.before])}
             lost = [one for one in repeated if not one.is_given_by(asked[one.before])]
@@ -89,6 +121,14 @@ class Chains:
                 self._look_at(one, is_left=one.before in given)
             self._look_at_ids(gone)
         return sorted(self._found.values(), key=lambda one: (one.origin, one.length, one.path))
+
+    def _read_again(self) -> None:
+        """Take in what was left out where another process told it."""
+        paths = [Path(one.path) for one in self._elsewhere]
+        with closing(open_store(self._folder)) as store:
+            found = [(path, read_entry(path, store)) for path in paths]
+        self._kept += [kept(path, entry) for path, entry in found if isinstance(entry, Entry)]
+        self._kept.sort(key=lambda one: one.path.name)
 
     def _ask(self, givers: list[Kept]) -> None:
         """Ask git what some entries said earlier."""
@@ -164,23 +204,34 @@ class Chains:
         return {words for was in self._before(one) for words in was.words} - one.words
 
 
-def _may_be(entries: list[Kept]) -> bool:
+def _hint(one: Kept) -> Hint:
+    body = one.request.body
+    own = length(body)
+    return Hint(str(one.path), one.at, bool(one.mark), own, own if repeats(one.dialect, body) else 0.0)
+
+
+def _of_hints(folder: str, root: str, hints: list[Hint]) -> Chains:
+    made = Chains(Path(folder), Path(root))
+    made._elsewhere = hints
+    return made
+
+
+def _may_be(entries: list[Hint]) -> bool:
     """Tell whether any entry was recorded after a longer one that may repeat its answer: nearly always none was."""
-    if any(one.mark for one in entries):
+    if any(one.is_marked for one in entries):
         return True
     times = {one.at for one in entries}
     longest = before = 0.0
     for _, together in groupby(sorted(entries, key=_at), _at) if len(times) > 1 else ():
         for one in together:
-            own = length(one.request.body)
-            if own < before or before == inf:
+            if one.length < before or before == inf:
                 return True
-            longest = max(longest, own if repeats(one.dialect, one.request.body) else 0.0)
+            longest = max(longest, one.repeating)
         before = longest
     return False
 
 
-def _at(one: Kept) -> str:
+def _at(one: Hint) -> str:
     return one.at
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from onetake.upkeep import secrets
 from onetake.upkeep.examining import MANY, Examination, Examined
 from onetake.upkeep.findings import Finding
+from onetake.upkeep.leftover_checks import check_left_over
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +44,13 @@ def check(start: Path, *, importing: bool = False, shared_from: int = MANY) -> R
     """
     examination = Examination(start, importing=importing, shared_from=shared_from)
     found: list[Finding] = []
+    folders: set[Path] = set()
     for seen in examination.run():
         found += (*(each for one in seen.files for each in one.findings), *seen.findings)
         found += secrets.in_side_names(seen.folder) if seen.is_cassette else ()
+        if seen.folder not in folders:
+            folders.add(seen.folder)
+            found += check_left_over(seen.folder)
     return Report(tuple(_together(found)), examination.cassettes, examination.entries)
 
 
@@ -55,6 +60,9 @@ def examine(start: Path, *, importing: bool = False) -> Iterator[Examined]:
     Args:
         start: A folder.
         importing: As for `check`.
+
+    Returns:
+        Each file with what is found of it alone, folder by folder; what several are wrong with together is not told.
 
     Raises:
         StoreError: The folder cannot be listed.

@@ -27,6 +27,7 @@ _LOG = (
     _FORMAT,
 )
 _FEW = "--max-count=100"
+_MANY = "--max-count=10000"
 _PATIENCE_S = 10.0
 """How long one folder's history may be asked about in all."""
 
@@ -123,6 +124,18 @@ class Commits:
         """
         inside = [base for base in bases if self.is_inside(base)]
         return self._log(_FEW, "--", *inside) if inside else []
+
+    def order(self, names: Sequence[str]) -> dict[str, int]:
+        """Return the newest commits that changed files, each with its place: none comes behind its parents.
+
+        Moments do not tell: a rebase makes many commits within one second, and clocks differ.
+
+        Args:
+            names: As `bases` of `files`; also of files that are there no more.
+        """
+        inside = [name for name in names if self.is_inside(name)]
+        printed = self._ask("log", "--format=%H", _MANY, "--", *inside) if inside else None
+        return {commit: place for place, commit in enumerate((printed or b"").decode().split())}
 
     def renames(self, name: str) -> list[Change]:
         """Return the changes of one file under all its names, newest first; the first may wait to be committed."""

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from onetake import gate
-from onetake.contract import Contract
+from onetake.contract import Contract, unwatching
+from onetake.contract.watch import REMEDY
 from onetake.errors import FormatError, StoreError
 from onetake.gate import Judgement, Kind
 from onetake.model import ContractRef, Entry, Mode
 from onetake.printable import one_line
 from onetake.settings import ContractSettings
+from onetake.stores.naming import schema_name
 from onetake.upkeep import mends
 from onetake.upkeep.contract_decision import Standing, Today, standing, vouched_under
 from onetake.upkeep.findings import Code, Finding, finding
@@ -21,6 +23,7 @@ from onetake.upkeep.holding import Held, Holding
 from onetake.upkeep.predating import Predating
 from onetake.upkeep.projects import Project, Schemas, aimed
 
+_RIGHT = "put that right, or mend `schema` of the contract in the settings"
 _MOST = 5
 """Violations that are told of one answer."""
 
@@ -51,7 +54,13 @@ class ContractChecks:
         """Those that judged an answer so far, by digest: each where it was met first."""
 
     def judge(self, entry: Entry, project: Project, holding: Holding) -> Judged:
-        """Judge an entry by what judges it today."""
+        """Judge an entry by what judges it today.
+
+        Args:
+            entry: It, with a contract or without.
+            project: Its own.
+            holding: Its cassette, whose stored schemas judge where nothing of today does.
+        """
         stored = entry.contract
         declared = project.declared(stored.name) if stored else None
         contracts = self._contracts(stored, declared, entry, project, holding) if stored else ()
@@ -76,20 +85,33 @@ class ContractChecks:
             return
         refused = judged.reason if judged.kind is Kind.REJECT else ""
         version = declared.schema_version if declared else None
-        watch = project.watch(declared) if declared else None
+        watch = ("" if project.unwatched(declared) else project.watch(declared)) if declared else None
         stands = standing(stored, Today(version, watch, refused), vouched_under(entry.provenance))
-        other = declared if stands is Standing.PREDATES else None
-        if found := list(self._predating.check(held, entry, other, project)) if other else []:
-            yield from found
-        elif stands in (Standing.BUMPED, Standing.BREAKS):
+        if declared and stands is Standing.PREDATES:
+            yield from self._predating.check(held, entry, declared, project)
+        if stands in (Standing.BUMPED, Standing.BREAKS):
             yield _standing_badly(held, entry, stands, judged, version)
+        elif declared and (wrong := project.wrong(declared)):
+            yield finding(
+                Code.UNCHECKED, held.path, f"nothing judges its answer: {wrong}", _RIGHT, held.line_of("contract")
+            )
         elif stored:
             yield from _unjudged(held, stored, declared, judged, contracts, holding)
 
     def loose(self, projects: Iterator[Project]) -> Iterator[Finding]:
-        """Name what the contracts still let pass, and which of them could not be read without an import."""
+        """Name what the contracts still let pass, and which of them could not be read without an import.
+
+        Nor is one to be used that is wrong, or watches a file which is not there: no session takes it.
+        """
         for project in projects:
             for declared in project.settings.contracts.values():
+                if why := project.wrong(declared):
+                    place, line = project.said(declared, "schema")
+                    yield finding(Code.BROKEN, place, why, _RIGHT, line)
+                    continue
+                if why := project.unwatched(declared):
+                    place, line = project.said(declared, "watch")
+                    yield finding(Code.BROKEN, place, why, REMEDY, line)
                 path, line = project.place(declared)
                 contract = project.contract(declared)
                 if contract is not None:
@@ -103,9 +125,11 @@ class ContractChecks:
         self, stored: ContractRef, declared: ContractSettings | None, entry: Entry, project: Project, holding: Holding
     ) -> tuple[Contract, ...]:
         """Return what may judge an answer: the first of them that has nothing against it decides."""
+        if declared and project.wrong(declared):
+            return ()
         if declared and (contract := project.contract(declared)):
-            return (contract,)
-        name = f"_schemas/{stored.schema}.json"
+            return (unwatching(contract) if project.unwatched(declared) else contract,)
+        name = schema_name(stored.schema)
         try:
             data = holding.store.get_side(name)
             kept = None if data is None else self._schemas.contract(stored.schema, data)
@@ -164,7 +188,7 @@ def _unjudged(
     if contracts and not judged.unjudged:
         return
     name = repr(one_line(stored.name, 80))
-    if not contracts and f"_schemas/{stored.schema}.json" not in holding.sides:
+    if not contracts and schema_name(stored.schema) not in holding.sides:
         why = f"nothing judges its answer: {name} cannot be read, and its schema does not lie beside the entry"
         mend = "declare the contract in the settings (`contracts`), or restore the schema from version control"
         yield finding(Code.UNCHECKED, held.path, why, mend, held.line_of("contract"))

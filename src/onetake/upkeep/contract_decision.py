@@ -18,7 +18,8 @@ class Standing(StrEnum):
     BREAKS = "breaks-contract"
     """Its answer does not satisfy the contract, or what the provider promised for it."""
     PREDATES = "predates-parser"
-    """The files that the contract watches have other digests than then, or were not watched; history may acquit it."""
+    """The files that the contract watches have other digests than then, or were not watched, or are gone; history may
+    acquit it."""
     GOOD = "good"
 
 
@@ -28,7 +29,7 @@ class Today:
 
     Args:
         version: Its `schema_version`; None where it is declared nowhere.
-        watch: The digest of the files that it watches; None where it watches none.
+        watch: The digest of the files that it watches; None where it watches none, empty where one of them is gone.
         refused: What the gate says against the answer (`violation`, `length`, …); empty where it says nothing.
     """
 
@@ -59,4 +60,4 @@ def vouched_under(provenance: Mapping[str, Any]) -> str | None:
     """Return the digest of the watched files that an entry was reviewed under; None where nobody vouched for it."""
     vouched = provenance.get("vouched")
     watch = vouched.get("watch") if isinstance(vouched, dict) else None
-    return watch if isinstance(watch, str) else None
+    return watch if isinstance(watch, str) and watch else None

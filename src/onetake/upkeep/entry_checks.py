@@ -23,7 +23,7 @@ from onetake.scrub import Scrubber
 from onetake.stores.naming import entry_name, label
 from onetake.upkeep import mends
 from onetake.upkeep.findings import Code, Finding, finding
-from onetake.upkeep.holding import Held
+from onetake.upkeep.holding import Held, Holding
 from onetake.usage import has_batches
 from onetake.writing import decoration
 
@@ -87,18 +87,24 @@ def key_fault(entry: Entry, keyers: Keyers) -> tuple[str, str] | None:
 
 
 def check_key(held: Held, entry: Entry, keyers: Keyers) -> Iterator[Finding]:
-    """Verify the key: without it a replay refuses the entry."""
+    """Verify the key: without it a replay refuses the entry.
+
+    Args:
+        held: The file.
+        entry: What is in it.
+        keyers: Those of all entries so far.
+    """
     if fault := key_fault(entry, keyers):
         yield finding(Code.BROKEN, held.path, *fault, held.line_of("key"))
 
 
-def check_name(held: Held, entry: Entry, taken: frozenset[str]) -> Iterator[Finding]:
+def check_name(held: Held, entry: Entry, holding: Holding) -> Iterator[Finding]:
     """Compare a file's name with the entry in it, whose key has been verified.
 
     Args:
         held: The file.
         entry: What is in it.
-        taken: The names of all files of its folder that hold entries.
+        holding: Its cassette.
     """
     if held.path.name == _usual_name(entry):
         return
@@ -111,10 +117,10 @@ def check_name(held: Held, entry: Entry, taken: frozenset[str]) -> Iterator[Find
         return
     if held.slot != (entry.key[:16], entry.ordinal):
         why = f"its name is not that of the entry in it (key {entry.key}, ordinal {entry.ordinal}): no replay finds it"
-        yield finding(Code.MISNAMED, held.path, why, _renaming(held.path, right, taken))
+        yield finding(Code.MISNAMED, held.path, why, _renaming(held.path, right, holding.names))
     elif not is_one_file(held.path.parent):  # there nobody sees it
         why = "its name has another decoration than an entry of this request has"
-        yield finding(Code.DECORATION, held.path, why, _renaming(held.path, right, taken))
+        yield finding(Code.DECORATION, held.path, why, _renaming(held.path, right, holding.names))
 
 
 def _renaming(path: Path, right: str, taken: frozenset[str]) -> str:
@@ -125,7 +131,12 @@ def _renaming(path: Path, right: str, taken: frozenset[str]) -> str:
 
 
 def check_verdict(held: Held, entry: Entry) -> Iterator[Finding]:
-    """Say whether the verdict is one that the gate gives to an entry, and that a bad answer was kept on purpose."""
+    """Say whether the verdict is one that the gate gives to an entry, and that a bad answer was kept on purpose.
+
+    Args:
+        held: The file.
+        entry: What is in it.
+    """
     if entry.verdict == "good":
         return
     kind, shown = entry.verdict.partition(":")[0], repr(one_line(entry.verdict, 40))
@@ -144,7 +155,13 @@ def check_verdict(held: Held, entry: Entry) -> Iterator[Finding]:
 
 
 def check_adopted(held: Held, entry: Entry, scrubber: Scrubber) -> Iterator[Finding]:
-    """Say that an entry's answer was given to another request, and why it was taken for this one, without secrets."""
+    """Say that an entry's answer was given to another request, and why it was taken for this one, without secrets.
+
+    Args:
+        held: The file.
+        entry: What is in it; what it says of the adoption may be damaged.
+        scrubber: The project's.
+    """
     adopted = entry.provenance.get("adopted")
     if adopted is not None:
         said = adopted if isinstance(adopted, dict) else {}

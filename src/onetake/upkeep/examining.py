@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,24 +15,24 @@ from onetake.errors import StoreError, UsageError
 from onetake.key import Keyer
 from onetake.model import Entry
 from onetake.pins import Pins
-from onetake.stores.naming import Slot
 from onetake.upkeep import entry_checks, mends, secrets
-from onetake.upkeep.cassette_checks import Ordinals, Repeated, check_sides, check_twins
+from onetake.upkeep.cassette_checks import check_twins
 from onetake.upkeep.chains import Chains
 from onetake.upkeep.contract_checks import ContractChecks
 from onetake.upkeep.findings import Code, Finding, finding
-from onetake.upkeep.holding import Held, Holding, digests_in, holding_of
-from onetake.upkeep.imported_checks import Imported
+from onetake.upkeep.holding import Held, Holding, holding_of
 from onetake.upkeep.limits import SECONDS, TookTooLongError, at_most, cannot_be_checked, limiting
 from onetake.upkeep.loose_checks import LooseCount, check_loose
 from onetake.upkeep.neighbours import Neighbours, roots_below
 from onetake.upkeep.orphans import Usage
 from onetake.upkeep.outdated_keys import OutdatedKeys
+from onetake.upkeep.parts import Gathered, Part, parts_of
 from onetake.upkeep.probe_checks import Served, check_age
 from onetake.upkeep.processes import in_order, usable
 from onetake.upkeep.projects import Project, Projects, Schemas
 from onetake.upkeep.seen import Seen, SeenFolder
 from onetake.upkeep.sparing import Sparing
+from onetake.upkeep.together import Together
 
 MANY = 1_000
 """Files from which on it takes less time to share the work among processes."""
@@ -132,24 +132,39 @@ class Examination:
 
     def of_file(self, held: Held, holding: Holding, project: Project) -> tuple[Finding, ...]:
         """Return what is found of one file alone."""
-        return tuple(self._file(held, holding, project, frozenset(path.name for path in holding.paths)))
+        return tuple(self._file(held, holding, project))
 
     def run(self) -> Iterator[SeenFolder]:
         """Yield each folder, and what is found of it; what is found of all together comes last."""
         project = self._projects.of(self._start.absolute())
-        folders = list(list_folders(self._start))
-        weights = [sum(name.endswith(".json") for name in listed.names) for listed in folders]
+        parts = [Part(listed) for listed in list_folders(self._start)]
         processes = 1
-        if self._shared_from is not None and sum(weights) >= self._shared_from:
+        if self._shared_from is not None and sum(part.weight for part in parts) >= self._shared_from:
             processes = usable()
             _ = self._around.runs(project.settings.root).why  # read before it is shared: once, not by each process
-        with closing(in_order(self._seen, folders, weights, processes)) as found:
-            for seen in found:
+        if processes > 1:
+            parts = list(parts_of(part.listed for part in parts))
+        with closing(in_order(self._seen, parts, [part.weight for part in parts], processes)) as found:
+            for seen in self._joined(parts, found):
                 self._take_in(seen)
                 yield seen
         projects = list(self._projects)
         last = [*self._served.check(), *self._loose.check(iter(projects)), *self._contracts.loose(iter(projects))]
         yield SeenFolder(self._start, findings=last)
+
+    def _joined(self, parts: Iterable[Part], found: Iterable[SeenFolder | Gathered]) -> Iterator[SeenFolder]:
+        """Yield folders, once all their parts are known."""
+        known: list[Gathered] = []
+        for part, one in zip(parts, found, strict=True):
+            if isinstance(one, SeenFolder):
+                yield one
+                continue
+            known.append(one)
+            if part.is_last and part.own and (holding := holding_of(part.listed, part.own.paths)):
+                with closing(holding.store), limiting():
+                    seen = self._whole(holding, self._projects.of(part.listed.folder.absolute()), known)
+                known = []
+                yield seen
 
     def _take_in(self, seen: SeenFolder) -> None:
         """Remember what a folder bears on others; in which process it was seen does not matter."""
@@ -170,45 +185,66 @@ class Examination:
         if listed.why and listed.folder == self._start:
             raise StoreError(f"{listed.folder.as_posix()}: {listed.why}")
 
-    def _seen(self, listed: Listed) -> SeenFolder:
-        """Examine one folder."""
+    def _seen(self, part: Part) -> SeenFolder | Gathered:
+        """Examine a folder, or a part of one."""
+        listed, own = part.listed, part.own
         self._refuse_unlisted(listed)
-        seen = SeenFolder(listed.folder)
         if listed.why:
             mend = mends.fsck(listed.folder) if listed.is_one_file else "let it be read, or move it away"
-            seen.findings.append(finding(Code.BROKEN, listed.folder, listed.why, mend))
-        elif holding := holding_of(listed):
-            seen.is_cassette = True
-            known = len(self._contracts.stored)
-            with closing(holding.store), nullcontext() if self._importing else limiting():
-                self._see(seen, holding, self._projects.of(listed.folder.absolute()))
-            seen.schemas = dict(islice(self._contracts.stored.items(), known, None))
-        return seen
+            broken = finding(Code.BROKEN, listed.folder, listed.why, mend)
+            return SeenFolder(listed.folder, findings=[broken])
+        if not (holding := holding_of(listed, own and own.paths)):
+            return SeenFolder(listed.folder)
+        project = self._projects.of(listed.folder.absolute())
+        with closing(holding.store), nullcontext() if self._importing else limiting():
+            gathered = self._gathered(holding, project, part)
+            return self._whole(holding, project, [gathered]) if part.is_whole else gathered
 
-    def _see(self, seen: SeenFolder, holding: Holding, project: Project) -> None:
-        """Examine a cassette, its files and then what is wrong with them together."""
-        usage = self._usage(project)
-        use, whole = usage.cassette(holding.folder), _Whole(holding, self._outdated)
-        chains = Chains(holding.folder, project.settings.root)
-        for one in self._files(holding, project):
-            seen.files.append(one.seen)
-            whole.add(one)
-            if one.entry and one.is_sound:
+    def _gathered(self, holding: Holding, project: Project, part: Part) -> Gathered:
+        """Examine files of a cassette, and gather what is to be known of the others to go on."""
+        known = len(self._contracts.stored)
+        use, chains = self._usage(project).cassette(holding.folder), Chains(holding.folder, project.settings.root)
+        found = Gathered(holding.folder, Together(), use.seen, chains)
+        has_sides = bool(holding.sides)
+        for one in self._files(holding, project, part):
+            found.files.append(one.seen)
+            unsound = one.unsound
+            is_own = not unsound and one.entry is not None and self._outdated.is_settings_own(one.entry, project)
+            is_known = unsound <= {Code.OUTDATED_KEY}
+            found.together.add(one.held, is_known=is_known, is_of_today=is_own, has_sides=has_sides)
+            if one.entry and not unsound:
                 use.add(one.path, one.entry)
                 chains.add(one.path, one.entry)
-                seen.served.add(one.path, one.entry, project.settings.root)
+                found.served.add(one.path, one.entry, project.settings.root)
+        found.schemas = dict(islice(self._contracts.stored.items(), known, None))
+        return found
+
+    def _whole(self, holding: Holding, project: Project, parts: list[Gathered]) -> SeenFolder:
+        """Join what was gathered of a cassette, and look at what is wrong with its files together."""
+        seen = SeenFolder(holding.folder, is_cassette=True)
+        usage = self._usage(project)
+        use, together = usage.cassette(holding.folder), Together()
+        chains = Chains(holding.folder, project.settings.root)
+        for part in parts:
+            seen.files += part.files
+            together.join(part.together)
+            use.join(part.use)
+            chains.join(part.chains)
+            seen.served.join(part.served)
+            seen.schemas |= {digest: one for digest, one in part.schemas.items() if digest not in seen.schemas}
         seen.orphans = list(use.orphans())
         with suppress(TookTooLongError), at_most(SECONDS):
             seen.chained = chains.chained()
-        seen.findings += (*whole.check(project, self._schemas), *(orphan.finding for orphan in seen.orphans))
+        seen.findings += together.check(holding, project, self._schemas)
+        seen.findings += (one.finding for one in seen.orphans)
         seen.findings += (one.finding for one in seen.chained)
         seen.is_untold = bool(seen.files) and not usage.runs.why and not use.is_told
+        return seen
 
-    def _files(self, holding: Holding, project: Project) -> Iterator[Examined]:
-        first: dict[Slot, Path] = {}
-        taken = frozenset(path.name for path in holding.paths)
-        for held in holding.read():
-            found = (*check_twins(held, first), *self._file(held, holding, project, taken))
+    def _files(self, holding: Holding, project: Project, part: Part | None = None) -> Iterator[Examined]:
+        first = {} if part is None or part.own is None else part.own.first
+        for held in holding.read(part.files if part else slice(None)):
+            found = (*check_twins(held, first), *self._file(held, holding, project))
             yield Examined(held, holding.folder, project, found)
 
     def _usage(self, project: Project) -> Usage:
@@ -223,29 +259,27 @@ class Examination:
     def _around(self) -> Neighbours:
         return Neighbours(self._start, roots_below(self._start))
 
-    def _file(self, held: Held, holding: Holding, project: Project, taken: frozenset[str]) -> Iterator[Finding]:
+    def _file(self, held: Held, holding: Holding, project: Project) -> Iterator[Finding]:
         """Check one file; what breaks on one does not stop the others."""
         try:
             with at_most(SECONDS):
                 if held.entry is None:
                     found = [entry_checks.unreadable(held), *secrets.in_file(held.path, held.data)]
                 else:
-                    found = list(self._entry(held, held.entry, holding, project, taken))
+                    found = list(self._entry(held, held.entry, holding, project))
         except UsageError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever an entry was made to do to what reads it, it is told
             found = [cannot_be_checked(held.path, error)]
         yield from found
 
-    def _entry(
-        self, held: Held, entry: Entry, holding: Holding, project: Project, taken: frozenset[str]
-    ) -> Iterator[Finding]:
+    def _entry(self, held: Held, entry: Entry, holding: Holding, project: Project) -> Iterator[Finding]:
         by_today = self._contracts.judge(entry, project, holding) if entry.verdict == "good" else None
         keyed = list(entry_checks.check_key(held, entry, self._keyers))
         answered = list(entry_checks.check_answer(held, entry, by_today.judgement if by_today else None))
         yield from (*keyed, *answered)
         if not keyed:
-            yield from entry_checks.check_name(held, entry, taken)
+            yield from entry_checks.check_name(held, entry, holding)
             yield from self._outdated.check(held, entry, project)
         headers = () if keyed else tuple(entry.key_spec.rules.get("headers", ()))
         yield from secrets.in_entry(held, entry, project.scrubber(headers), verified=not (keyed or answered))
@@ -255,41 +289,3 @@ class Examination:
         yield from check_age(held, entry, project)
         if by_today:
             yield from self._contracts.check(held, entry, project, holding, by_today)
-
-
-class _Whole:
-    """One cassette as a whole: what is wrong with its files together."""
-
-    def __init__(self, holding: Holding, outdated: OutdatedKeys) -> None:
-        self._holding, self._outdated = holding, outdated
-        self._slots: set[Slot] = set()
-        self._repeated, self._ordinals, self._imported = Repeated(), Ordinals(), Imported()
-        self._from_tests: set[str] = set()
-        self._named: set[str] | None = set()
-
-    def add(self, one: Examined) -> None:
-        """Take a file in; of several whose names say the same only the first is ever read under it."""
-        held, entry = one.held, one.entry
-        is_first = held.slot is None or held.slot not in self._slots
-        if held.slot:
-            self._slots.add(held.slot)
-        self._ordinals.add(held)
-        if entry is None:
-            self._named = None
-            return
-        if self._named is not None and self._holding.sides:
-            self._named |= digests_in(held.data)
-        if entry.provenance.get("test"):
-            self._from_tests.add(entry.key)
-        if is_first:
-            self._repeated.add(held, entry)
-        if (unsound := one.unsound) <= {Code.OUTDATED_KEY}:
-            is_of_today = not unsound and self._outdated.is_settings_own(entry, one.project)
-            self._imported.add(held, entry, is_of_today=is_of_today)
-
-    def check(self, project: Project, schemas: Schemas) -> Iterator[Finding]:
-        """Say what is wrong, once all files were taken in."""
-        yield from self._repeated.check(project, self._from_tests)
-        yield from self._ordinals.check()
-        yield from self._imported.check()
-        yield from check_sides(self._holding, self._named, schemas)

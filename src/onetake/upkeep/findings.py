@@ -89,7 +89,10 @@ class Finding:
         line: Where in the file, from 1; 1 where that is not known.
         severity: How bad it is.
         message: What is wrong; its first line says it, further ones are details. Not yet safe to print.
-        mend: What to do: a command to run, or an edit.
+        mend: What to do: a command to run, or an edit; never empty: where nothing is to be done, it says that.
+
+    Raises:
+        ValueError: It does not say what to do.
     """
 
     code: Code
@@ -98,6 +101,11 @@ class Finding:
     severity: Severity
     message: str
     mend: str
+
+    def __post_init__(self) -> None:
+        """Refuse a finding that leaves its reader alone."""
+        if not self.mend:
+            raise ValueError(f"a finding without a mend: {self.code}")
 
 
 def finding(code: Code, path: Path, message: str, mend: str, line: int = 1) -> Finding:

@@ -1,7 +1,8 @@
 """Whether the files that a contract watches are others than when an entry was recorded, as far as git can tell.
 
-It is asked only where digests do not say that they are the same. Then history may still prove that a file was renamed,
-and says what it said. What an entry has no digest of is compared with the commit that it was recorded at.
+It is asked only where digests do not say that they are the same. Then history may still prove that a file was only
+renamed, or that what it says is another thing: a commit had the digest. Where it proves neither, nobody knows: a digest
+holds the names, too. What an entry has no digest of is compared with the commit that it was recorded at.
 """
 
 from __future__ import annotations
@@ -28,12 +29,17 @@ _FEW_PATHS = 8
 _LOOKED_AT = 20
 """Changes whose contents are read at once."""
 
+_UNDONE = 100
+"""Changes that are undone, one commit after the other, to find what the files said when an entry was recorded."""
+
 
 class Since(StrEnum):
     """What became of the watched files since an entry was recorded."""
 
     SAME = "same"
     CHANGED = "changed"
+    OTHER = "other"
+    """They have another digest, for what they say or for their names alone."""
     UNKNOWN = "unknown"
 
 
@@ -67,6 +73,7 @@ class History:
         self._at: dict[str, Past] = {}
         self._paths: dict[str, frozenset[int]] = {}
         self._counted: dict[tuple[str, str], str] = {}
+        self._once: set[str] = set()
 
     def since(self, digests: Sequence[str], provenance: Mapping[str, Any]) -> Past:
         """Say what became of the watched files.
@@ -78,21 +85,23 @@ class History:
         if not self._renamed.isdisjoint(digests):
             return Past(Since.SAME)
         if digests and self._parts.isdisjoint(digests):
-            return Past(Since.CHANGED, self.last)
+            return Past(Since.CHANGED if self._had(digests) else Since.OTHER, self.last)
         return self._since_commit(provenance)
 
     @cached_property
     def last(self) -> str:
-        """The last change of a watched file, in a few words; empty where git does not know it."""
+        """The last change of a watched file in a few words, or why git does not tell it; may be empty."""
+        if self._commits.why_none:
+            return self._commits.why_none
         if uncommitted := self._uncommitted():
-            return f"{one_line(uncommitted, 80)} is changed, and not committed"
+            return uncommitted
         for change in self._moving():
             if change.is_first and self._commits.is_shallow:
                 break
             return self._told(change)
         if self._commits.is_over:
-            return "git was too slow to say by which commit"
-        return "by which commit cannot be told: this clone is shallow" if self._commits.is_shallow else ""
+            return "git was too slow to say"
+        return "this clone is shallow" if self._commits.is_shallow else ""
 
     def _since_commit(self, provenance: Mapping[str, Any]) -> Past:
         commit = provenance.get("commit")
@@ -164,10 +173,7 @@ class History:
     @cached_property
     def _parts(self) -> frozenset[str]:
         """The digests of today's files if fewer paths were watched: an entry that has one is older than the others."""
-        few = range(len(self._watch) if len(self._watch) <= _FEW_PATHS else 0)
-        chosen = (frozenset(some) for number in few[1:] for some in combinations(few, number))
-        parts = ({n: said for n, said in self._contents.items() if some & self._naming(n)} for some in chosen)
-        return frozenset(map(digest_of, parts))
+        return frozenset(self._digests(self._contents))
 
     @cached_property
     def _followed(self) -> dict[str, list[Change]]:
@@ -184,7 +190,7 @@ class History:
             for change in changes
             if change.before != change.name
         ]
-        moved.sort(key=lambda one: (-one[0].time, one[0].commit))
+        moved.sort(key=lambda one: self._age(one[0]))
         names = {name: name for name in self._contents}
         states = []
         for _, together in groupby(moved, lambda one: one[0].commit):
@@ -192,25 +198,81 @@ class History:
             states.append(names)
         return states
 
-    def _uncommitted(self) -> str:
-        """Name a watched file that is not as it was committed; empty where there is none."""
-        committed = self._files("HEAD")
-        if committed is None:
-            return ""
-        read = self._commits.contents(tuple(committed.values()))
-        had = {name: self._content(name, digest, read) for name, digest in committed.items() if digest in read}
-        return next((name for name, content in self._contents.items() if had.get(name, "") != content), "")
+    @cached_property
+    def _order(self) -> dict[str, int]:
+        """The commits that bear on the watched files, under whatever names, by their places in git's own order."""
+        own = {
+            name for changes in self._followed.values() for change in changes for name in (change.name, change.before)
+        }
+        return self._commits.order([*self._bases, *sorted(own)])
 
-    def _moving(self) -> Iterator[Change]:
-        """Find the changes that moved what counts of a file, newest first."""
+    def _age(self, change: Change) -> tuple[int, int, str]:
+        """Return what changes are sorted by, newest first; one that waits to be committed is the newest."""
+        place = self._order.get(change.commit, len(self._order)) if change.commit else -1
+        return place, -change.time, change.commit
+
+    def _uncommitted(self) -> str:
+        """Name a watched file that is not as it was committed, and say so; empty where there is none."""
+        if self._files("HEAD") is None:
+            return ""
+        for name, content in self._contents.items():
+            if (was := self._committed.get(name)) != content:
+                return f"{one_line(name, 80)} is {'changed, and ' if was else ''}not committed"
+        return ""
+
+    @cached_property
+    def _committed(self) -> dict[str, str]:
+        """What the last commit has of the watched files, under today's names or earlier ones."""
+        files = self._files("HEAD") or {}
+        read = self._commits.contents(tuple(files.values()))
+        return {name: self._content(name, digest, read) for name, digest in files.items() if digest in read}
+
+    def _had(self, digests: Sequence[str]) -> bool:
+        """Tell whether the watched files had one of these digests by some commit."""
+        while self._once.isdisjoint(digests):
+            state = next(self._states, None)
+            if state is None:
+                return False
+            self._once |= self._digests(state)
+        return True
+
+    @cached_property
+    def _states(self) -> Iterator[dict[str, str]]:
+        return self._undone()
+
+    def _undone(self) -> Iterator[dict[str, str]]:
+        """Find what the watched files said by the last commit, and before each one that changed them, newest first."""
+        state = dict(self._committed)
+        yield state
+        changes = self._changes[:_UNDONE]
+        read = self._commits.contents([change.old for change in changes])
+        for _, together in groupby(changes, lambda change: change.commit):
+            undone = list(together)
+            for change in undone:
+                state.pop(change.name, None)
+            state |= {one.before: self._content(one.before, one.old, read) for one in undone if one.old in read}
+            yield state
+
+    def _digests(self, contents: Mapping[str, str]) -> set[str]:
+        """Return the digest that files have, and those that they have if fewer paths are watched."""
+        few = range(len(self._watch) if len(self._watch) <= _FEW_PATHS else 0)
+        chosen = (frozenset(some) for number in few[1:] for some in combinations(few, number))
+        parts = ({n: said for n, said in contents.items() if some & self._naming(n)} for some in chosen)
+        return {digest_of(contents), *map(digest_of, parts)}
+
+    @cached_property
+    def _changes(self) -> list[Change]:
+        """The changes of watched files that are committed, newest first."""
         own = [change for changes in self._followed.values() for change in changes if change.commit]
         known = {(change.commit, change.name) for change in own}
         others = [change for change in self._commits.changes(self._bases) if self._naming(change.name)]
-        order = {change.commit: -number for number, change in enumerate(others)}
         found = own + [change for change in others if (change.commit, change.name) not in known]
-        found.sort(key=lambda change: (change.time, order.get(change.commit, -len(order))), reverse=True)
-        for start in range(0, len(found), _LOOKED_AT):
-            some = found[start : start + _LOOKED_AT]
+        return sorted(found, key=self._age)
+
+    def _moving(self) -> Iterator[Change]:
+        """Find the changes that moved what counts of a file, newest first."""
+        for start in range(0, len(self._changes), _LOOKED_AT):
+            some = self._changes[start : start + _LOOKED_AT]
             read = self._commits.contents([digest for change in some for digest in (change.old, change.new)])
             yield from (change for change in some if self._moves(change, read))
 

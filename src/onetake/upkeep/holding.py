@@ -75,12 +75,21 @@ class Holding:
         self.is_one_file = is_one_file
         self.store = open_store(folder)
 
-    def read(self) -> Iterator[Held]:
-        """Read one file after the other; what cannot be read does not stop the rest."""
+    def read(self, which: slice = slice(None)) -> Iterator[Held]:
+        """Read one file after the other; what cannot be read does not stop the rest.
+
+        Args:
+            which: Of `paths`; all of them where it is left out.
+        """
         try:
-            yield from map(self.held, self.paths)
+            yield from map(self.held, self.paths[which])
         finally:
             self.store.close()
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of its files that hold entries."""
+        return frozenset(path.name for path in self.paths)
 
     @property
     def sides(self) -> tuple[str, ...]:
@@ -133,15 +142,25 @@ class Holding:
             return Held(path, slot, data, None, why, isinstance(error, NewerFormatError))
 
 
-def holding_of(listed: Listed) -> Holding | None:
-    """Return what a listed folder holds; None where that is nothing of ours."""
-    jsons = [name for name in listed.names if name.endswith(".json") and not name.startswith(".")]
-    own = tuple([listed.folder / name for name in jsons if parse_name(name) or begins_as_entry(listed.folder / name)])
+def holding_of(listed: Listed, own: tuple[Path, ...] | None = None) -> Holding | None:
+    """Return what a listed folder holds; None where that is nothing of ours.
+
+    Args:
+        listed: The folder.
+        own: What `own_files` says of it, where that is known.
+    """
+    own = own_files(listed) if own is None else own
     found = Holding(listed.folder, own, is_one_file=listed.is_one_file)
     if own or (not set(SIDE_FOLDERS).isdisjoint(listed.folders) and (found.sides or found.unlisted or found.strays)):
         return found
     found.store.close()
     return None
+
+
+def own_files(listed: Listed) -> tuple[Path, ...]:
+    """Return the files of a folder that are named as entries, or begin as entries do."""
+    jsons = [name for name in listed.names if name.endswith(".json") and not name.startswith(".")]
+    return tuple([listed.folder / name for name in jsons if parse_name(name) or begins_as_entry(listed.folder / name)])
 
 
 def begins_as_entry(path: Path) -> bool:

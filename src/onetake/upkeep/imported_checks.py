@@ -33,6 +33,11 @@ class Imported:
             line = held.line_of("provenance")
             self._found[came].append((not is_of_today, entry.ordinal, held.path.name, held.path, line))
 
+    def join(self, later: Imported) -> None:
+        """Take in what others say of the same cassette."""
+        for came, found in later._found.items():
+            self._found[came] += found
+
     def check(self) -> Iterator[Finding]:
         """Name each entry that is one too many; the one that is left was keyed by today's rules, where any was."""
         for came, found in self._found.items():

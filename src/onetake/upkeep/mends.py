@@ -9,7 +9,8 @@ from pathlib import Path
 from onetake import explain
 from onetake.format.sidecar import REMEDY
 from onetake.model import Entry, Mode
-from onetake.printable import one_line, spelled
+from onetake.printable import one_line
+from onetake.upkeep.askers import asker
 from onetake.usage import has_batches
 
 
@@ -19,11 +20,24 @@ class Command(str):
     __slots__ = ()
 
 
+class DryRun(Command):
+    """A command that only shows what it would do; with `--yes` it does it."""
+
+    __slots__ = ()
+
+
+def told(mend: str) -> str:
+    """Return what to do, for people: behind a command that shows what it would do a line that says how it is done."""
+    return f"{mend}\n(it shows what it would do; --yes does it)" if isinstance(mend, DryRun) else mend
+
+
 _FAILURES = {"length": "truncated", "cut": "truncated", "refusal": "refusal", "status": "refused"}
 """What a batch calls a row whose answer is bad in that way; `invalid` in all others."""
-_NAMED = 5
-"""Tests that one command names."""
+_NAMED = 20
+"""Tests that one command names: one of thousands is too long for a shell."""
 
+LOOKED = "what you looked at"
+"""What stands for a person's own words in the command that vouches for an entry."""
 RESTORE = REMEDY
 UPGRADE = "upgrade onetake: a newer one wrote this"
 
@@ -34,9 +48,9 @@ def record_again(entry: Entry, mode: Mode, near: Path) -> str:
     Args:
         entry: The entry; its provenance says who recorded it.
         mode: `new_episodes` replaces what is stale, `all` everything.
-        near: Its file: the test is looked for from there upwards.
+        near: Its file: the test that asks for it today is told by runs on record, and looked for from there upwards.
     """
-    test = entry.provenance.get("test")
+    test = asker(near, entry.provenance.get("test"))
     return _by_batch(entry, mode) if not test and has_batches(near.parent) else record_by(test, mode, near)
 
 
@@ -52,12 +66,12 @@ def _by_batch(entry: Entry, mode: Mode) -> str:
 
 
 def record_by(test: object, mode: Mode, near: Path) -> str:
-    """Say how to record again what a test recorded, in a command for the current folder.
+    """Say how to record again what a test asks for, in a command for the current folder.
 
     Args:
-        test: Its id, as the provenance of an entry has it; anything else where none did.
+        test: Its id; anything else where no test does.
         mode: As for `record_again`.
-        near: Its file, or its folder, as for `record_again`.
+        near: A file or folder: the test is looked for from there upwards.
     """
     return _command(_node(test, near), mode)
 
@@ -68,11 +82,11 @@ def _command(node: str, mode: Mode) -> str:
     return f'record it again: `onetake run --mode {mode} -- PROGRAM`, or mode="{mode}" in the code'
 
 
-def record_all(tests: Iterable[tuple[str, Path]], mode: Mode) -> str:
-    """Say how to record again what several tests recorded: one command that names the first five.
+def record_all(tests: Iterable[tuple[object, Path]], mode: Mode) -> str:
+    """Say how to record again what several tests recorded: one command that names them all, the first 20 of more.
 
     Args:
-        tests: Their ids, each with a folder as `near` of `record_again`; none where it was no test.
+        tests: Their ids, each with what is `near` for `record_by`; anything else where it was no test.
         mode: As for `record_again`.
     """
     nodes = list(dict.fromkeys(node for test, near in tests if (node := _node(test, near))))
@@ -80,7 +94,7 @@ def record_all(tests: Iterable[tuple[str, Path]], mode: Mode) -> str:
     if not others:
         return first
     every = Command(" ".join([first, *(explain.quoted(one_line(node, 400)) for node in others)]))
-    return f"{every}, and so for {more} more" if more > 0 else every
+    return f"`{every}`, then the same for {more} more" if more > 0 else every
 
 
 def record_missing(entry: Entry, path: Path) -> str:
@@ -124,19 +138,25 @@ def probe(folder: Path) -> Command:
     return Command(f"onetake probe {written(folder)} --oldest")
 
 
-def vouch(path: Path) -> Command:
-    """Return the command by which a person says that an entry was reviewed under today's parser."""
-    return Command(f'onetake vouch {written(path)} --reason "what you looked at"')
+def vouch(path: Path, *, importing: bool) -> Command:
+    """Return the command by which a person says that an entry was reviewed under today's parser.
+
+    Args:
+        path: Its file.
+        importing: Whether its contract is a type: only that judges what its schema does not say.
+    """
+    more = " --import" if importing else ""
+    return Command(f'onetake vouch {written(path)}{more} --reason "{LOOKED}"')
 
 
-def rekey(folder: Path) -> Command:
+def rekey(folder: Path) -> DryRun:
     """Return the command that shows what keys the entries in a folder, and below it, have under today's rules."""
-    return Command(f"onetake rekey {written(folder)}")
+    return DryRun(f"onetake rekey {written(folder)}")
 
 
-def adopt(folder: Path) -> Command:
+def adopt(folder: Path) -> DryRun:
     """Return the command that shows which differences explain what a run asked for in vain."""
-    return Command(f"onetake adopt {written(folder)}")
+    return DryRun(f"onetake adopt {written(folder)}")
 
 
 def prune(folder: Path, reason: str = "") -> Command:
@@ -144,9 +164,10 @@ def prune(folder: Path, reason: str = "") -> Command:
 
     Args:
         folder: It, with all below it.
-        reason: An option of the command: `--orphans`, `--stale`; empty for every reason.
+        reason: An option of the command: `--orphans`, `--stale`; empty for every reason. With `--yes` it is done.
     """
-    return Command(f"onetake prune {written(folder)} {reason}".rstrip())
+    made = f"onetake prune {written(folder)} {reason}".rstrip()
+    return Command(made) if "--yes" in reason else DryRun(made)
 
 
 def prune_replies(store: Path) -> Command:
@@ -162,7 +183,7 @@ def freeze(name: str) -> Command:
 def written(path: Path) -> str:
     """Return a path as a shell takes it, from the current folder where it lies below."""
     full, here = path.absolute(), Path.cwd()
-    return explain.quoted(spelled((full.relative_to(here) if full.is_relative_to(here) else full).as_posix()))
+    return explain.quoted((full.relative_to(here) if full.is_relative_to(here) else full).as_posix())
 
 
 def _node(test: object, near: Path) -> str:

@@ -6,11 +6,9 @@ from collections.abc import Set
 from functools import cached_property
 from pathlib import Path
 
-from onetake import git
+from onetake import git, settings_files
 from onetake.cassette_files import list_folders
 from onetake.upkeep.runs import Runs
-
-_SETTINGS = ("onetake.toml", "pyproject.toml")
 
 
 class Neighbours:
@@ -47,7 +45,7 @@ class Neighbours:
         top = git.top(self._start)
         names = (git.ask(top, "ls-files", "-z") if top else None) or b""
         files = (Path(top, name.decode("utf-8", "surrogateescape")) for name in names.split(b"\0") if top and name)
-        return {file.parent for file in files if file.name in _SETTINGS}
+        return {file.parent for file in files if file.name in settings_files.NAMES}
 
 
 def roots_below(start: Path) -> set[Path]:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from onetake import explain
 from onetake.aside import place_of
@@ -19,17 +20,19 @@ from onetake.printable import one_line, spelled
 from onetake.stores.naming import Slot
 from onetake.succession import Come, passed_over
 from onetake.upkeep import mends
-from onetake.upkeep.adopt.allowing import may_be_taken
 from onetake.upkeep.adopt.changes import changes
 from onetake.upkeep.adopt.nearness import Asked, Nearness
+from onetake.upkeep.adopt.offering import Offers
 from onetake.upkeep.findings import Code, Finding, finding
 from onetake.upkeep.limits import SECONDS, TookTooLongError, at_most
 from onetake.upkeep.runs import Runs
 from onetake.usage import CassetteUsage, entries_in, holds_replies
+from onetake.validity import UNKNOWN, when
 
 _MOST = 20_000
 """Requests of one cassette that are kept in mind, to find among them what took an orphan's place."""
 _DIFFERENCES = 20
+_STAYS = "nothing: it stays, and no prune takes it"
 _TOLD = 5
 """Differences that the message names."""
 
@@ -97,6 +100,7 @@ class Usage:
         self.root = root
         self.runs = runs
         self.spares = spares
+        self.offers = Offers(root)
         self._rules = keyer.spec(keyer.today())
         self._untold: list[Path] = []
 
@@ -151,6 +155,22 @@ class Usage:
         return {one.key: one for folder in empty for one in self._missed[folder] if one.test}
 
 
+class SeenUse(NamedTuple):
+    """The entries of a part of a cassette, as far as their use matters.
+
+    Args:
+        elsewhere: Those that a test asked for in vain in another folder.
+        adopted: Those that were adopted, by what the entry is found by that their answer is of.
+        left: Those that no test asks for, and why each stays; empty where nothing keeps it.
+        stored: The others.
+    """
+
+    elsewhere: list[tuple[Path, Slot, Missed]]
+    adopted: dict[Slot, Asked]
+    left: list[tuple[Asked, str]]
+    stored: list[Asked]
+
+
 class CassetteUse:
     """What runs used of one cassette, and which of its entries are orphans by that.
 
@@ -186,6 +206,18 @@ class CassetteUse:
         elif (self._unused or self._missed) and len(self._stored) < _MOST:
             self._stored.append(self._usage.asked(path, entry))
 
+    @property
+    def seen(self) -> SeenUse:
+        """What was taken in, as another process can tell it."""
+        return SeenUse(self._elsewhere, self._adopted, self._left, self._stored)
+
+    def join(self, later: SeenUse) -> None:
+        """Take in what others saw of the same cassette, whose paths come behind these."""
+        self._elsewhere += later.elsewhere
+        self._adopted |= later.adopted
+        self._left += later.left
+        self._stored += later.stored[: _MOST - len(self._stored)]
+
     def orphans(self) -> Iterator[Orphan]:
         """Say which entries are orphans, once all were taken in; each once."""
         yield from self.unused()
@@ -208,17 +240,17 @@ class CassetteUse:
             runs = [run.used for run in self._history if old.slot in run.used]
 
             def follows(other: Asked, old: Asked = old, runs: list[frozenset[Slot]] = runs) -> bool:
-                is_newer = other.at >= old.at and other.slot in self._used
+                is_newer = when(other.at) >= when(old.at) and other.slot in self._used
                 return is_newer and not any(other.slot in used for used in runs)
 
             adopted = self._adopted.get(old.slot)
             adopted = adopted if adopted and adopted.slot in self._used else None
             new = adopted or self._nearest(old, follows)
-            is_newer = bool(new and old.test and new.test == old.test and new.at > old.at)
+            is_newer = bool(new and old.test and new.test == old.test and when(new.at) > when(old.at))
             why = f"no test asks for it: the run of all tests that ended {self._runs.at} left it without use"
             told = (why, f"it stays: {spared}") if spared else (why,)
             is_superseded = adopted is not None or is_newer
-            one = _orphan(old, new, told, "" if spared else again)
+            one = _orphan(old, new, told, _STAYS if spared else again)
             yield replace(one, is_unused=True, is_superseded=is_superseded)
 
     def _missed_instead(self) -> Iterator[Orphan]:
@@ -236,12 +268,14 @@ class CassetteUse:
                 return old.slot not in self._passed and old.slot not in self._adopted and lost(old)
 
             nearest = self._nearest(new, in_use) or self._nearest(new, lost)
-            for old in filter(lost, self._by_key[nearest.key] if nearest else ()):
+            found = list(filter(lost, self._by_key[nearest.key] if nearest else ()))
+            may_stay = self._usage.offers.takes(found, new, missed)
+            for old in found:
                 taken.add(old.path)
                 why = f"{one_line(missed.test, 200)} did not ask for it when it last ran, but missed another request"
                 or_else = f"where this answer may stay: {mends.adopt(self._usage.root)}"
                 again = mends.record_by(missed.test, Mode.NEW_EPISODES, missed.folder)
-                told = (why, or_else) if may_be_taken(old, new) else (why,)
+                told = (why, or_else) if may_stay else (why,)
                 yield _orphan(old, new, told, again)
 
     def _nearest(self, asked: Asked, fits: Callable[[Asked], bool]) -> Asked | None:
@@ -253,9 +287,9 @@ class CassetteUse:
     @cached_property
     def _passed(self) -> frozenset[Slot]:
         """Which entries another one had taken the place of when the first request was missed."""
-        since = min((one.at for one in self._missed), default="")
-        earlier = [(at, run) for at, run in self._runs.told(self._folder) if at < since]
-        return passed_over((Come(one.slot, one.test, one.at) for one in self._stored), earlier)
+        since = min((when(one.at) for one in self._missed), default=UNKNOWN)
+        earlier = [(at, run) for at, run in self._runs.told(self._folder) if when(at) < since]
+        return passed_over((Come(one.slot, one.test, when(one.at)) for one in self._stored), earlier)
 
     @cached_property
     def _by_key(self) -> Mapping[str, list[Asked]]:
@@ -286,9 +320,9 @@ def _orphan(old: Asked, new: Asked | None, why: tuple[str, ...], mend: str) -> O
         found = tuple(differences(new.parts(), old.parts(), _DIFFERENCES)) if new else ()
     if new is None:
         return Orphan(path, None, False, False, finding(Code.ORPHAN, path, "\n".join(why), mend))
-    place = f" ({spelled(new.path.name)})" if new.path else ""
+    place = f" ({spelled(new.path.name)}) took its place" if new.path else " is asked for now, and is not stored"
     successor = Successor(new.key, new.ordinal, new.path, changes(found), found)
-    message = "\n".join([*why, f"{new.key[:16]}{place} took its place", *successor.lines])
+    message = "\n".join([*why, f"{new.key[:16]}{place}", *successor.lines])
     return Orphan(path, successor, False, False, finding(Code.ORPHAN, path, message, mend))
 
 

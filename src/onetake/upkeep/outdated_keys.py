@@ -34,7 +34,13 @@ class OutdatedKeys:
         self._stored: dict[tuple[Path | None, str], bool] = {}
 
     def check(self, held: Held, entry: Entry, project: Project) -> Iterator[Finding]:
-        """Say that an entry, whose key has been verified, has another key today, or is of an older recipe or list."""
+        """Say that an entry, whose key has been verified, has another key today, or is of an older recipe or list.
+
+        Args:
+            held: The file.
+            entry: What is in it.
+            project: Its own.
+        """
         spec = entry.key_spec
         if key_specs.format_age(spec) is Age.OLDER:
             today = key_specs.current({})
@@ -51,7 +57,12 @@ class OutdatedKeys:
         yield _outdated(held, why)
 
     def is_settings_own(self, entry: Entry, project: Project) -> bool:
-        """Tell whether an entry was keyed by the very rules that the settings hold."""
+        """Tell whether an entry was keyed by the very rules that the settings hold.
+
+        Args:
+            entry: It; rules that are damaged are none of the settings'.
+            project: Its own.
+        """
         rules = entry.key_spec.rules
         name = (project.file, json.dumps(rules) if rules else "")
         if name not in self._stored:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from onetake.errors import FormatError, StoreError, UsageError
@@ -17,6 +18,7 @@ from onetake.stores import FILE, DiskStore, Store, files, open_store
 from onetake.stores.naming import label_at
 from onetake.stores.sqlite import SqliteStore
 from onetake.stores.strays import Strays
+from onetake.validity import moment
 
 _MANY = 10_000
 """Entries of a folder above which it is said that one file would serve better: each costs an inode and an fsync."""
@@ -185,7 +187,7 @@ def stats(path: Path) -> Stats:
     store = open_store(path)
     verdicts, contracts, models = Counter[str](), Counter[str](), Counter[str]()
     keys: set[str] = set()
-    times: list[str] = []
+    times: list[tuple[datetime, str]] = []
     damaged = content = 0
     with closing(store):
         for key, ordinal in store.names():
@@ -199,8 +201,9 @@ def stats(path: Path) -> Stats:
             verdicts[entry.verdict] += 1
             contracts[f"{entry.contract.name} v{entry.contract.schema_version}" if entry.contract else ""] += 1
             models[str(entry.provenance.get("model_asked") or "")] += 1
-            if at := entry.provenance.get("recorded_at"):
-                times = [min([*times, str(at)]), max([*times, str(at)])]
+            said = entry.provenance.get("recorded_at")
+            if at := moment(said):
+                times = [min([*times, (at, str(said))]), max([*times, (at, str(said))])]
         sides = len(list(store.side_names()))
     return Stats(
         kind="file" if path.is_file() else "folder",
@@ -213,8 +216,8 @@ def stats(path: Path) -> Stats:
         verdicts=dict(sorted(verdicts.items())),
         contracts=dict(sorted(contracts.items())),
         models=dict(sorted(models.items())),
-        oldest=min(times, default=""),
-        newest=max(times, default=""),
+        oldest=times[0][1] if times else "",
+        newest=times[-1][1] if times else "",
     )
 
 

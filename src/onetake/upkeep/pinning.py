@@ -39,7 +39,18 @@ def pin(path: Path, entry: Entry, reason: str) -> bool:
 
 
 def unpin(path: Path, entry: Entry) -> bool:
-    """Take back what `pin` noted; returns and raises as it does."""
+    """Take back what `pin` noted.
+
+    Args:
+        path: The entry's file.
+        entry: What is in it.
+
+    Returns:
+        As `pin` does; True also where nothing was noted.
+
+    Raises:
+        FormatError, SecretLeftError, StoreError: As for `pin`.
+    """
     return amend(path, entry, lambda provenance: {name: one for name, one in provenance.items() if name != "pinned"})
 
 

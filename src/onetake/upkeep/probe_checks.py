@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from onetake.cassette_files import is_one_file
 from onetake.model import Entry, Mode
 from onetake.printable import one_line
 from onetake.upkeep import mends
 from onetake.upkeep.findings import Code, Finding, finding
-from onetake.upkeep.holding import Held
+from onetake.upkeep.holding import Held, Holding
+from onetake.upkeep.probed import ProbeBook, Probed
 from onetake.upkeep.projects import Project
 from onetake.validity import moment
 
@@ -36,13 +39,32 @@ def check_age(held: Held, entry: Entry, project: Project) -> Iterator[Finding]:
     if after is None or recorded is None or now - recorded <= _days(after):
         return
     why = f"it was recorded {(now - recorded).days} days ago, and probe_after allows {after:g}"
-    mend: str = mends.probe(held.path.parent)
-    if (probed := project.probes.of(held.data)) and not probed.agreed:
-        why += f"; the probe of {probed.at.date()} found drift"
-        mend = mends.record_again(entry, Mode.ALL, held.path)
-    elif probed and now - probed.at <= _days(after):
+    probed = project.probes.of(held.data)
+    if probed and probed.agreed and now - probed.at <= _days(after):
         return
-    yield finding(Code.PROBE_FIRST, held.path, why, mend, held.line_of("provenance"))
+    yield _doubted(held.path, why, held, probed)
+
+
+def _doubted(path: Path, why: str, held: Held | None, probed: Probed | None) -> Finding:
+    """Say that an entry is doubted: it is asked again first, and recorded again where that has found drift.
+
+    Args:
+        path: Its file.
+        why: What the doubt is.
+        held: The file, where it was read.
+        probed: What a probe said of it, if one did.
+    """
+    line = held.line_of("provenance") if held else 1
+    if held and held.entry and probed and not probed.agreed:
+        again = mends.record_again(held.entry, Mode.ALL, path)
+        return finding(Code.PROBE_FIRST, path, f"{why}; the probe of {probed.at.date()} found drift", again, line)
+    return finding(Code.PROBE_FIRST, path, why, mends.probe(path.parent), line)
+
+
+def _read_again(path: Path) -> Held:
+    holding = Holding(path.parent, (), is_one_file=is_one_file(path.parent))
+    with closing(holding.store):
+        return holding.held(path)
 
 
 def _days(number: float) -> timedelta:
@@ -54,7 +76,7 @@ class Served:
 
     def __init__(self) -> None:
         self._newest: dict[Named, tuple[datetime, str]] = {}
-        self._found: dict[tuple[Named, str], list[tuple[datetime, str, str]]] = defaultdict(list)
+        self._found: dict[tuple[Named, str], list[tuple[datetime, str]]] = defaultdict(list)
 
     def add(self, path: Path, entry: Entry, root: Path) -> None:
         """Take an entry in, which lies under the settings of a folder."""
@@ -64,7 +86,7 @@ class Served:
             return
         named = root, _host(entry.request.url), asked
         self._newest[named] = max(self._newest.get(named, (recorded, served)), (recorded, served))
-        self._found[named, served].append((recorded, str(path), str(said.get("test") or "")))
+        self._found[named, served].append((recorded, str(path)))
 
     def join(self, later: Served) -> None:
         """Take in what others say, whose paths come behind these."""
@@ -74,14 +96,24 @@ class Served:
             self._found[name] += found
 
     def check(self) -> Iterator[Finding]:
-        """Name the entries that are older than the newest of their model, and got another one served."""
+        """Name the entries that are older than the newest of their model, and got another one served.
+
+        A probe that agreed with one since the other model was met has answered the doubt.
+        """
+        books: dict[Path, ProbeBook] = {}
         for (named, served), found in self._found.items():
             newest, now = self._newest[named]
-            for recorded, path, test in found if served != now else ():
-                if recorded < newest:
-                    asked = one_line(named[2], 80)
-                    why = f"{asked!r} was served by {one_line(served, 80)!r}, and by {one_line(now, 80)!r} since"
-                    yield finding(Code.PROBE_FIRST, Path(path), why, mends.record_by(test, Mode.ALL, Path(path)))
+            older = [Path(path) for recorded, path in found if recorded < newest] if served != now else []
+            root, _, asked = named
+            if older and root not in books:
+                books[root] = ProbeBook(root)
+            for path in older:
+                held = None if books[root].is_empty else _read_again(path)
+                probed = books[root].of(held.data) if held else None
+                if not (probed and probed.agreed and probed.at > newest):
+                    name = one_line(asked, 80)
+                    why = f"{name!r} was served by {one_line(served, 80)!r}, and by {one_line(now, 80)!r} since"
+                    yield _doubted(path, why, held, probed)
 
 
 def _host(url: str) -> str:

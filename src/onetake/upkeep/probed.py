@@ -57,6 +57,11 @@ class ProbeBook:
         `model` where another one was asked than was recorded."""
         self._entries = mapping(said.get("entries"))
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is a note of no file."""
+        return not self._entries
+
     def of(self, data: bytes) -> Probed | None:
         """Return what the last probe that could tell said of a file; None where none did.
 

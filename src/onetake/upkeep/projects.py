@@ -10,18 +10,17 @@ from functools import cached_property
 from pathlib import Path
 
 from onetake.contract import Contract, as_contracts, names_type, stored_contract
-from onetake.contract.watch import unparsed, watch_digest, watched
+from onetake.contract.watch import REMEDY, unparsed, watch_digest, watched
 from onetake.errors import FormatError, UsageError
 from onetake.model import Repeats
 from onetake.printable import one_line
 from onetake.scrub import Scrubber
 from onetake.settings import ContractSettings, Settings, load_settings
-from onetake.settings_files import nearest_file
+from onetake.settings_files import NAMES, nearest_file
 from onetake.upkeep.freezing import Frozen, read_frozen
 from onetake.upkeep.limits import TookTooLongError
 from onetake.upkeep.probed import ProbeBook
-
-_SETTINGS_FILES = ("onetake.toml", "pyproject.toml")
+from onetake.upkeep.settings_lines import line_of
 
 
 class Project:
@@ -40,6 +39,8 @@ class Project:
         self._contracts: dict[str, Contract | None] = {}
         self._frozen: dict[str, Frozen] = {}
         self._watched: dict[str, str | None] = {}
+        self._wrong: dict[str, str] = {}
+        self._unwatched: dict[str, str] = {}
         self._unparsed: dict[str, list[str]] = {}
         self._scrubbers: dict[tuple[str, ...], Scrubber] = {}
 
@@ -83,6 +84,17 @@ class Project:
             self._contracts[name] = made
         return self._contracts[name]
 
+    def wrong(self, declared: ContractSettings) -> str:
+        """Say why there is no contract of what the settings declare; empty where it is right, or not imported."""
+        name = declared.name
+        if name not in self._wrong:
+            self._wrong[name] = ""
+            try:
+                self.contract(declared)
+            except UsageError as error:
+                self._wrong[name] = str(error)
+        return self._wrong[name]
+
     def watch(self, declared: ContractSettings) -> str | None:
         """Return the digest that the files of a contract have today; None where it watches none.
 
@@ -91,8 +103,19 @@ class Project:
         """
         name = declared.name
         if name not in self._watched:
-            self._watched[name] = watch_digest(declared.watch, self.settings.root)
+            self._watched[name] = watch_digest(declared.watch, self.settings.root, name)
         return self._watched[name]
+
+    def unwatched(self, declared: ContractSettings) -> str:
+        """Say why the files that a contract watches are not to be had, all of them; empty where they are."""
+        name = declared.name
+        if name not in self._unwatched:
+            self._unwatched[name] = ""
+            try:
+                self.watch(declared)
+            except UsageError as error:
+                self._unwatched[name] = str(error).removesuffix(f": {REMEDY}")
+        return self._unwatched[name]
 
     def unparsed(self, declared: ContractSettings) -> list[str]:
         """Name the Python files that a contract watches and that cannot be parsed, each with the reason.
@@ -102,7 +125,7 @@ class Project:
         """
         name = declared.name
         if name not in self._unparsed:
-            self._unparsed[name] = unparsed(watched(declared.watch, self.settings.root))
+            self._unparsed[name] = unparsed(watched(declared.watch, self.settings.root, name))
         return self._unparsed[name]
 
     def scrubber(self, headers: tuple[str, ...]) -> Scrubber:
@@ -120,9 +143,12 @@ class Project:
         """Return the file that a contract's schema is read in, and the line: of the settings where that is a type."""
         if not names_type(declared.schema) or self.file is None:
             return self.settings.root / declared.schema, 1
-        lines = self.file.read_text(encoding="utf-8-sig", errors="replace").splitlines()
-        said = (number for number, line in enumerate(lines, 1) if declared.schema in line)
-        return self.file, next(said, 1)
+        return self.said(declared, "schema")
+
+    def said(self, declared: ContractSettings, setting: str) -> tuple[Path, int]:
+        """Return the settings file, and the line that says a setting of a contract; the folder where there is none."""
+        file = self.file
+        return (file, line_of(file, declared.name, setting)) if file else (self.settings.root, 1)
 
     def imported(self, declared: ContractSettings) -> Contract:
         """Return a declared contract; a type is imported.
@@ -170,7 +196,7 @@ class Projects:
             UsageError: Its settings are wrong.
         """
         if folder not in self._of:
-            is_own = any((folder / name).is_file() for name in _SETTINGS_FILES)
+            is_own = any((folder / name).is_file() for name in NAMES)
             is_top = folder.parent == folder
             self._of[folder] = self._read(folder) if is_own or is_top else self.of(folder.parent)
         return self._of[folder]

@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 from onetake.errors import StoreError
-from onetake.stores import files, open_store
+from onetake.stores import files, leftovers, open_store
 from onetake.stores.sqlite import SqliteStore
 from onetake.stores.strays import Strays
 from onetake.upkeep.packing import Fault, read_or_fault
@@ -43,6 +43,7 @@ def quarantine(path: Path, into: Path) -> list[Fault]:
                 data = store.raw_side(name)
                 taken.append(Fault(_put_aside(into / name, data or b""), str(error)))
                 store.delete_side(name)
+    leftovers.sweep(path)
     return taken
 
 

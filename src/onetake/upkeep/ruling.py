@@ -6,7 +6,6 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from onetake.settings import KeyRules, key_rules
 from onetake.settings_files import parse_toml
 from onetake.upkeep.projects import Project
 from onetake.upkeep.stored_rules import NO_RULES, read_rules, without
+from onetake.validity import when
 
 _COMMIT_DIGITS = (40, 64)
 _Place = tuple[Path, str | None]
@@ -138,8 +138,7 @@ class Ruling:
         """Tell whether a miss came after the last change of the settings."""
         file = self._project.file
         try:
-            at = datetime.fromisoformat(missed.at).timestamp()
-            return file is None or int(file.stat().st_mtime) <= at
+            return file is None or int(file.stat().st_mtime) <= when(missed.at).timestamp()
         except (ValueError, OSError):
             return False
 

@@ -8,7 +8,6 @@ Whatever a run used is used, also where it failed or was of one test.
 from __future__ import annotations
 
 import os
-from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from onetake.model import Entry
 from onetake.printable import one_line
 from onetake.stores.naming import Slot
 from onetake.usage import CassetteUsage, UsageRun, is_to_come, ledgers_in, read_run
+from onetake.validity import moment, when
 
 _RUN_ALL = "run all tests, without selecting any"
 
@@ -93,7 +93,7 @@ class Runs:
             folder: The cassette's.
             at: The moment, RFC 3339 in UTC; empty for all runs on record.
         """
-        return [one for ended, one in self.told(folder) if ended >= at]
+        return [one for ended, one in self.told(folder) if when(ended) >= when(at)]
 
     def told(self, folder: Path) -> list[tuple[str, CassetteUsage]]:
         """Return what each run on record did with a cassette, and when that run ended, whether it counts or not.
@@ -144,23 +144,31 @@ class Runs:
                 return runs, f"{name} cannot be read, or is dated in the future: remove it, then {_RUN_ALL}"
             runs.append(run)
             if run.counts:
-                return runs, self._of_other_files(run)
-        newest = f"the newest run is no proof ({one_line(runs[0].why)})" if runs else "no run of tests is on record"
-        return runs, f"{newest}: {_RUN_ALL}"
+                return runs, self._of_other_files(run, runs[0])
+        return runs, f"{_no_proof(runs[0]) if runs else 'no run of tests is on record'}: {_RUN_ALL}"
 
-    def _of_other_files(self, run: UsageRun) -> str:
+    def _of_other_files(self, run: UsageRun, newest: UsageRun) -> str:
         """Say that the files of the project are others than those of a run, or may be; empty where they are the same.
 
         What is checked out, or edited since, may hold other tests: these ask for other entries.
+
+        Args:
+            run: The newest that counts.
+            newest: The newest of all; where that is another one it did not pass, say, and is told as well.
         """
+        first, which = ("", "newest") if run is newest else (f"{_no_proof(newest)}, and ", "last green")
         of = f" of commit {one_line(run.commit[:12], 20)}" if run.commit else ""
         if not run.files:
-            return f"nobody knows which files the newest run of all tests{of} was of: {_RUN_ALL}"
+            return f"{first}nobody knows which files the {which} run of all tests{of} was of: {_RUN_ALL}"
         now = project_files.digest(self.root)
         # What was only put under git since is no change.
         if run.files not in (now, project_files.digest(self.root, (run.commit, run.at))):
-            return f"files of the project have changed since the newest run of all tests{of}: {_RUN_ALL}"
+            return f"{first}files of the project have changed since the {which} run of all tests{of}: {_RUN_ALL}"
         return ""
+
+
+def _no_proof(newest: UsageRun) -> str:
+    return f"the newest run is no proof ({one_line(newest.why)})"
 
 
 def _is_later(entry: Entry, at: str) -> bool:
@@ -168,7 +176,4 @@ def _is_later(entry: Entry, at: str) -> bool:
     said = entry.provenance
     adopted = said.get("adopted")
     dates = [said.get("recorded_at"), *([adopted.get("at")] if isinstance(adopted, dict) else [])]
-    try:
-        return any(datetime.fromisoformat(str(date)) > datetime.fromisoformat(at) for date in dates)
-    except (TypeError, ValueError):  # a date that is none, or one with an offset and one without
-        return True
+    return any((came := moment(date)) is None or came > when(at) for date in dates)

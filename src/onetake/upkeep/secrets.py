@@ -20,8 +20,9 @@ from onetake.upkeep.findings import Code, Finding, finding
 from onetake.upkeep.holding import Held
 from onetake.writing import is_binary
 
+REVOKE = "revoke it where it was issued, for it may be in the history of version control"
 MEND = (
-    "revoke it where it was issued, for it may be in the history of version control; then delete the file and record"
+    f"{REVOKE}; then delete the file and record"
     " again (`paths` and `patterns` of `scrub` in the settings name what the built-in list does not know)"
 )
 
@@ -154,7 +155,9 @@ def fixed(entry: Entry, scrubbing: Scrubbing) -> bool:
 
 
 def _scrub(path: Path) -> str:
-    return f"revoke it where it was issued, for version control may hold it; {mends.rekey(path.parent)} --yes scrubs it"
+    return (
+        f"revoke it where it was issued, for version control may hold it; `{mends.rekey(path.parent)} --yes` scrubs it"
+    )
 
 
 def _rest(entry: Entry, *more: str) -> str:

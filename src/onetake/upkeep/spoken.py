@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from onetake.dialects import Dialect
 from onetake.dialects.conversations import Conversation, Turn, Words, conversation, response_id, words_in, words_of
 from onetake.model import Answer, Entry, Request
 from onetake.upkeep.entry_checks import dialect_of
+from onetake.validity import moment
 
 _BY_ID = "openai-responses/"
 """Dialects in which a request can go on from the id of a response."""
@@ -37,9 +39,12 @@ class Kept(NamedTuple):
 
     @property
     def at(self) -> str:
-        """When it was recorded, RFC 3339; empty where it does not say."""
-        at = self.provenance.get("recorded_at")
-        return at if isinstance(at, str) else ""
+        """When it was recorded, in UTC and in one form, so that texts compare as times; empty where it does not say."""
+        at = moment(self.provenance.get("recorded_at"))
+        try:
+            return at.astimezone(UTC).isoformat(timespec="microseconds") if at else ""
+        except OverflowError:  # at an end of time
+            return ""
 
     @property
     def mark(self) -> str:

@@ -83,6 +83,9 @@ def status(start: Path, *, importing: bool = False, shared_from: int = MANY) -> 
         importing: True imports the types that the settings declare contracts by: the project's own code runs.
         shared_from: As for `check`.
 
+    Returns:
+        One advice an entry, and what is known of all of them together.
+
     Raises:
         StoreError: The folder cannot be listed.
         UsageError: Settings that count for the folder or for an entry below it are wrong.

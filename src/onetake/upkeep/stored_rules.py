@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any
 
 from onetake.model import Entry
 from onetake.settings import KeyRules, key_rules
+from onetake.validity import moment
 
 NO_RULES = KeyRules()
 
@@ -22,7 +23,12 @@ def read_rules(spec: Mapping[str, Any]) -> KeyRules:
 
 
 def without(rules: KeyRules, other: KeyRules) -> KeyRules:
-    """Return rules without those that others hold, too."""
+    """Return rules without those that others hold, too.
+
+    Args:
+        rules: Those that something is taken from.
+        other: What is taken from them; of `origins` only what says the same word of the same origin.
+    """
     return KeyRules(
         ignore=tuple(rule for rule in rules.ignore if rule not in other.ignore),
         ids=tuple(rule for rule in rules.ids if rule not in other.ids),
@@ -35,12 +41,10 @@ def without(rules: KeyRules, other: KeyRules) -> KeyRules:
 
 def days_of(entry: Entry) -> tuple[Any, ...]:
     """Return the days that were today when an entry was recorded, in UTC and here; none where it says no time."""
-    try:
-        recorded = datetime.fromisoformat(str(entry.provenance.get("recorded_at", "")))
-    except ValueError:
+    recorded = moment(entry.provenance.get("recorded_at"))
+    if recorded is None:
         return ()
-    moment = recorded if recorded.tzinfo else recorded.replace(tzinfo=UTC)
     try:
-        return tuple(sorted({moment.astimezone(UTC).date(), moment.astimezone().date()}))
+        return tuple(sorted({recorded.astimezone(UTC).date(), recorded.astimezone().date()}))
     except (OverflowError, OSError):  # at an end of time
-        return (moment.date(),)
+        return (recorded.date(),)

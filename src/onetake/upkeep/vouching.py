@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from onetake import git
+from onetake.contract import names_type
+from onetake.contract.watch import REMEDY
 from onetake.errors import UsageError
 from onetake.model import Entry
 from onetake.printable import block, one_line
@@ -48,20 +50,24 @@ def vouch(paths: Sequence[Path], reason: str, *, importing: bool = False) -> Ite
         importing: True imports the types that the settings declare contracts by: the project's own code runs.
 
     Returns:
-        One for each file, in the order of *paths* by folder; a file that is no entry raises.
+        One for each file, in the order of *paths*, a file that is named twice at its first place. All were examined
+        before the first is written.
 
     Raises:
         StoreError: An entry cannot be written.
-        UsageError: A file is no entry, the reason is empty, or the settings are wrong.
+        UsageError: A file is no entry, the reason is empty or only stands for one, or the settings are wrong.
     """
     said = block(reason).strip()
     if not said:
         raise UsageError("--reason is empty: say what you looked at")
+    if said.strip("\"'").casefold() == mends.LOOKED:
+        raise UsageError(f"--reason {said!r} only stands for your own words: look, and say what you saw")
     wanted: dict[Path, list[str]] = {}
     for path in paths:
         wanted.setdefault(path.parent, []).append(path.name)
     found = [one for folder, names in wanted.items() for one in _examined(folder, names, importing=importing)]
-    return (_vouched(one, said) for one in found)
+    by_path = {one.path: one for one in found}
+    return (_vouched(by_path[path], reason) for path in dict.fromkeys(paths))
 
 
 def _examined(folder: Path, names: Sequence[str], *, importing: bool) -> list[Examined]:
@@ -80,13 +86,13 @@ def _vouched(one: Examined, reason: str) -> Vouched:
     worst = next(filter(_bars, one.findings), None)
     if worst or one.entry is None:
         return Vouched(one.path, one.entry, {}, worst or _refusal(one, "it cannot be read", mends.RESTORE))
-    watch, why, mend = _watch(one.entry, one.project)
+    watch, why, mend = _watch(one.entry, one.path, one.project)
     if watch is None:
         return Vouched(one.path, one.entry, {}, _refusal(one, why, mend))
     note = _note(one.project, reason, watch)
     try:
         if not amend(one.path, one.entry, lambda provenance: {**provenance, "vouched": note}):
-            again = f"{mends.show(one.path)}; vouch again"
+            again = f"`{mends.show(one.path)}`, then vouch again"
             return Vouched(one.path, one.entry, {}, _refusal(one, "it was changed while it was looked at", again))
     except SecretThereError:  # the check looked before, and at what lay there then
         why = "the entry itself holds a secret, and is not changed"
@@ -102,7 +108,7 @@ def _bars(found: Finding) -> bool:
     return found.severity is Severity.ERROR or found.code is Code.UNCHECKED
 
 
-def _watch(entry: Entry, project: Project) -> tuple[str | None, str, str]:
+def _watch(entry: Entry, path: Path, project: Project) -> tuple[str | None, str, str]:
     """Return the digest that the watched files have today; where there is none, why, and what to do."""
     if entry.verdict != "good" or entry.contract is None:
         why = "no contract judged its answer, so no parser is watched that it could predate"
@@ -110,12 +116,20 @@ def _watch(entry: Entry, project: Project) -> tuple[str | None, str, str]:
     name = entry.contract.name
     shown = repr(one_line(name, 80))
     declared = project.declared(name)
+    if declared and (gone := project.unwatched(declared)):
+        return None, gone, REMEDY
     watch = project.watch(declared) if declared else None
     if declared and (broken := project.unparsed(declared)):
         why = one_line(
             f"a file that contract {shown} watches cannot be parsed, so nobody saw it at work: {broken[0]}", 400
         )
         return None, why, "mend that file, and look again"
+    if declared and watch and names_type(declared.schema) and not project.importing:
+        # Its frozen schema has no validator of it, and may be out of date: only the type itself tells.
+        why = (
+            f"contract {shown} is the type {one_line(declared.schema, 200)}, which was not imported to judge its answer"
+        )
+        return None, why, mends.vouch(path, importing=True)
     what = f"contract {shown} watches no file" if declared else f"contract {shown} is declared nowhere"
     return watch, f"{what}, so there is no parser of today", f"name the parser in the settings: `watch` of {shown}"
 

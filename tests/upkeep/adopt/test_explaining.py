@@ -16,10 +16,13 @@ from onetake.lookup import Looked
 from onetake.missed import MissBook
 from onetake.model import Mode
 from onetake.scrub import Scrubber
+from onetake.settings import KeyRules
 from onetake.steps import Asked, Policy
 from onetake.stores.directory import DirectoryStore
+from onetake.upkeep import mends
 from onetake.upkeep.adopt.adopting import adopt
 from onetake.upkeep.adopt.planning import plan
+from onetake.upkeep.rekey.rekeying import rekey
 
 
 def aged(*paths, year=2020):
@@ -135,6 +138,42 @@ def test_key_rules_that_moved_are_the_business_of_rekey(folder, direct, answer):
     (left,) = plan(folder.root).unexplained
     assert (left.mend.split()[:2], left.mend.endswith("cassettes/test_a/test_b")) == (["onetake", "rekey"], True)
     assert "the same request" in left.why
+
+
+def test_what_was_adopted_is_no_less_the_business_of_rekey_where_it_has_the_key_that_it_was_adopted_from(
+    folder, upgraded, direct
+):
+    (group,) = upgraded("one", "two").groups
+    olds = [one.old for one in group.adoptions]
+    assert [one.why for one in adopt(group, "the SDK sends it", folder.root)] == ["", ""]
+    for old in olds:
+        old.unlink()
+    folder.settings(top='[key]\nignore = ["$.store"]\n')
+    assert len(rekey(folder.root, writes=True).moves) == 2
+    assert sorted(path for path in olds if path.is_file()) == sorted(olds), "the new ones have the old ones' keys"
+    folder.settings()
+    folder.miss(*(direct.chat(text, store=False) for text in ("one", "two")))
+    place = "cassettes/test_a/test_b"
+    for wrong in (False, True):
+        if wrong:  # as where a run of one test alone ended in the second of the miss
+            folder.ran(used=olds, why="tests were selected (-k)")
+        found = plan(folder.root)
+        assert (found.groups, {one.mend for one in found.unexplained}) == ((), {mends.rekey(folder.root / place)})
+        assert all("holds the same request, under a key by other rules" in one.why for one in found.unexplained)
+    assert len(rekey(folder.root, writes=True).moves) == 2
+    assert plan(folder.root).unexplained == ()
+
+
+def test_an_entry_that_other_rules_hold_for_is_no_business_of_rekey(folder, direct, answer):
+    """Two tests share a cassette, and one of them has a key rule of its own, under which it uses its entry."""
+    rules = KeyRules(ignore=("$.trace",))
+    asked, miss = direct.chat("one", trace=1), {"folder": "cassettes/x", "contract": None}
+    paths = folder.record((asked, answer), test="tests/test_a.py::test_own", keyer=Keyer(rules), **miss)
+    folder.miss(direct.chat("two"), test="tests/test_a.py::test_own", key=rules, **miss)
+    folder.miss(asked, **miss)
+    folder.ran(used=paths, folder="cassettes/x", why="not all tests passed")
+    why = {one.missed.test: one.why for one in plan(folder.root).unexplained}
+    assert "nothing that is stored here" in why["tests/test_a.py::test_b"]
 
 
 def test_a_request_of_a_marker_with_rules_of_its_own_is_keyed_by_them(folder, direct, answer):

@@ -100,3 +100,16 @@ def test_an_answer_that_is_not_what_its_response_says_is_refused(folder, direct,
     folder.miss(direct.chat("one", store=False))
     (group,) = plan(folder.root).groups
     assert group.refused.startswith("its answer is not what openai-chat/1 reads")
+
+
+@pytest.mark.parametrize("parser", ["x = 1\n", "x = 2\n"], ids=["same parser", "other parser"])
+def test_an_answer_that_the_contract_of_today_does_not_select_is_refused(folder, direct, answer, parser):
+    (folder.root / "parse.py").write_text("x = 1\n")
+    folder.settings('watch = ["parse.py"]')
+    folder.record(("one", answer))
+    folder.settings('watch = ["parse.py"]\non = "tool:save"')
+    (folder.root / "parse.py").write_text(parser)
+    folder.miss(direct.chat("one", store=False), contract=None)
+    (group,) = plan(folder.root).groups
+    assert group.refused.startswith("nothing judges its answer: contract 'items' does not select it today")
+    assert group.adoptions == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from onetake.upkeep.adopt.planning import plan
 from onetake.upkeep.statuses import status
 
 PROMPT = "Sort ticket 7919: the printer in room 104729 burns, and nobody knows for how long it has done so"
@@ -17,6 +18,25 @@ def test_adopt_is_offered_where_it_takes_the_answer(folder, answer, direct, more
     (one,) = (one for one in status(folder.root).entries if one.advice == "orphan")
     assert one.mend.startswith("pytest --record-mode=new_episodes")
     assert ("onetake adopt" in f"{one.reason} {one.mend}") is offered
+
+
+@pytest.mark.parametrize("how", ["schema", "schema_version", "answer", None])
+def test_adopt_is_not_offered_where_the_gate_would_refuse_the_answer(folder, answer, direct, items, how):
+    (path,) = folder.record((PROMPT, answer))
+    folder.miss(direct.chat(PROMPT, store=False))
+    folder.ran(why="tests failed")
+    if how == "schema":  # which the answer satisfies
+        items["properties"]["label"] = {"enum": ["bug", "wish"]}
+        folder.schema(items)
+    elif how == "schema_version":
+        folder.settings("schema_version = 2")
+    elif how == "answer":
+        folder.edit_answer(path, answer, '{"label": 5, "tags": []}')
+    (one,) = status(folder.root).entries
+    assert (one.advice, one.mend) == ("orphan", "pytest --record-mode=new_episodes tests/test_a.py::test_b")
+    (group,) = plan(folder.root).groups
+    assert ("onetake adopt" in one.reason) is (not group.refused) is (how is None)
+    assert group.mend == (one.mend if how else "")
 
 
 def test_br_135_the_folder_of_a_renamed_test_is_told_its_new_name(folder, answer):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 
 import pytest
 
@@ -63,6 +64,15 @@ def test_what_other_tests_of_the_run_used_is_taken_for_no_other_request(folder, 
     assert len(plan(folder.root).groups) == 1
     write_run(folder.root, UsageRun(missed.at, why="tests failed", cassettes=used))
     assert (plan(folder.root).groups, len(plan(folder.root).unexplained)) == ((), 1)
+
+
+@pytest.mark.parametrize(("hours", "groups"), [(1, 0), (-1, 1)])
+def test_what_is_younger_than_the_miss_is_told_by_moments(folder, direct, answer, hours, groups):
+    (path,) = folder.record(("one", answer))
+    folder.miss(direct.chat("one", store=False))
+    came = datetime.now(timezone(timedelta(hours=-12 if hours > 0 else 12))) + timedelta(hours=hours)
+    folder.rewrite(path, recorded_at=came.isoformat())
+    assert len(plan(folder.root).groups) == groups
 
 
 def test_one_entry_answers_one_miss_only(folder, direct, answer):

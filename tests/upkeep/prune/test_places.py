@@ -5,21 +5,6 @@ from __future__ import annotations
 import pytest
 
 from onetake.upkeep.prune.places import Places
-from onetake.usage import UsageRun, write_run
-
-RUN = UsageRun("2026-11-30T10:00:00Z")
-
-
-@pytest.fixture
-def tree(tmp_path):
-    """A repository with settings at its top and in three folders, two of them with runs, and one outside of it."""
-    for name in ("repo", "repo/app", "repo/app/inner", "repo/lib", "repo/lib/src", "outside"):
-        (tmp_path / name).mkdir()
-        if name != "repo/lib/src":
-            (tmp_path / name / "onetake.toml").touch()
-    for name in ("repo", "repo/app/inner", "repo/lib", "outside"):
-        write_run(tmp_path / name, RUN)
-    return tmp_path
 
 
 def test_roots_and_folders_with_sidecars_are_found_by_their_names(tree):

@@ -43,7 +43,7 @@ def test_an_orphan_goes_where_a_whole_run_left_it(folder, two):
     (entry,) = plan(folder.root, wanted(Reason.ORPHAN)).entries
     assert (entry.size, entry.at, entry.folder) == (
         unused.stat().st_size,
-        "2026-01-01T00:00:00Z",
+        datetime(2026, 1, 1, tzinfo=UTC),
         folder.root / FOLDER,
     )
 
@@ -228,6 +228,36 @@ def test_sidecars_go_once_nothing_names_them(folder, two):
     assert plan(folder.root, wanted(Reason.SIDECAR)).sidecars == []
     used.unlink(), unused.unlink()
     assert [one.path for one in plan(folder.root, wanted(Reason.SIDECAR)).sidecars] == [schema.path]
+
+
+@pytest.mark.parametrize("most", [None, 1])
+def test_a_pinned_reject_stays_whoever_pinned_it(folder, reject, most):
+    own, by_path, by_key, going = (reject(word) for word in ("own", "path", "key", "going"))
+    folder.rewrite(own, pinned={"at": "2026-01-01T00:00:00Z", "reason": "for a talk"})
+    words = [by_path.relative_to(folder.root).as_posix(), folder.load(by_key).key[:12]]
+    folder.settings(top=f"pinned = {words}")
+    went, left = found(folder, *([] if most else [Reason.REJECT]), most=most)
+    assert went == {going.name: ["reject"]}
+    assert (left[own.name], left[by_path.name], left[by_key.name]) == (
+        "pinned: for a talk",
+        f"pinned by the settings: {words[0]!r}",
+        f"pinned by the settings: {words[1]!r}",
+    )
+
+
+EACH = [{reason} for reason in (Reason.REJECT, Reason.SIDECAR, Reason.TRASH, Reason.STALE)] + [set()]
+
+
+@pytest.mark.parametrize("reasons", EACH, ids=str)
+def test_a_word_that_pins_nothing_is_told_whatever_is_wanted(folder, two, reject, reasons):
+    pinned = reject("pinned")
+    words = [f"{FOLDER}/*", folder.load(two[0]).key, pinned.relative_to(folder.root).as_posix()]
+    most = None if reasons else 1
+    folder.settings(top=f"pinned = {words}")
+    assert plan(folder.root, wanted(*reasons, most=most)).pins == {}
+    folder.settings(top=f"pinned = {[*words, 'cassettes/typo']}")
+    assert plan(folder.root, wanted(*reasons, most=most)).pins == {folder.root: ["cassettes/typo"]}
+    assert plan(folder.root / FOLDER, wanted(*reasons, most=most)).pins == {}, "it may name what lies elsewhere"
 
 
 def in_trash(folder, name, size, days):

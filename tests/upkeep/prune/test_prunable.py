@@ -42,10 +42,19 @@ def test_only_wanted_reasons_are_named_and_an_entry_without_one_is_not(folder, a
     assert reasons(Reason.STALE, Reason.REJECT, before=moment) == {}
 
 
+@pytest.mark.parametrize("at", ["2026-01-01", "2026-01-01T12:00:00", "2026-01-01T12:00:00+09:00"])
+def test_a_time_is_the_same_to_every_reason(folder, answer, reasons, at):
+    used, unused = folder.record(("one", answer), ("two", answer))
+    folder.rewrite(unused, recorded_at=at)
+    folder.ran([unused], [used])
+    found = reasons(Reason.ORPHAN, Reason.OLD, before=datetime(2026, 1, 2, tzinfo=UTC))
+    assert found == {unused.name: [Reason.ORPHAN, Reason.OLD]}
+
+
 HOSTILE = [
     {"recorded_at": 5, "test": ["x"], "adopted": {"from": 7, "at": {}}},
     {"recorded_at": "9999-99-99", "test": {"a": 1}, "adopted": "yes"},
-    {"recorded_at": "2026-01-01", "test": "\x1b[2J", "adopted": {"from": None, "at": "2026-01-01T00:00:00"}},
+    {"recorded_at": "2026-01", "test": "\x1b[2J", "adopted": {"from": None, "at": "2026-01-01T00:00:00"}},
     {"recorded_at": "2026-01-01T00:00:00+99:00", "pinned": None, "vouched": []},
 ]
 

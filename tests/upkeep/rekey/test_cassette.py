@@ -14,8 +14,9 @@ from onetake.upkeep.entry_checks import Keyers
 from onetake.upkeep.projects import Projects
 from onetake.upkeep.prune.sidecars import holding_at
 from onetake.upkeep.rekey import cassette
-from onetake.upkeep.rekey.cassette import CassetteRekeying, Group
+from onetake.upkeep.rekey.cassette import CassetteRekeying
 from onetake.upkeep.rekey.found import Choices, Rekeying
+from onetake.upkeep.rekey.grouping import Group
 from onetake.upkeep.rekey.rekeying import rekey
 from onetake.upkeep.ruling import Ruling
 
@@ -85,7 +86,7 @@ def test_entries_that_would_change_places_stay_and_are_told(folder, planned):
     ((), (a, b)) = plan.rounds
     (first, _), (second, _) = a.members[0], b.members[0]
     assert plan._in_rounds([Group(second.key, a.members), Group(first.key, b.members)]) == []
-    assert [one.paths for one in found.collisions] == [(first.path,), (second.path,)]
+    assert [one.met.paths for one in found.collisions] == [(first.path,), (second.path,)]
     assert all("change places" in one.why for one in found.collisions)
 
 

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from onetake.upkeep.rekey.colliding import Collision, Mover, Resident, arrange
+from onetake.upkeep.rekey.colliding import Collision, Mover, Resident, arrange, meeting
 
 KEY = "f" * 64
 AT = [f"2026-03-01T10:00:{second:02}Z" for second in range(10)]
 
 
-def mover(name, answer="a", at="", ordinal=0, from_test=True):
+def mover(name, answer="a", at="", ordinal=0, test="t.py::test_a"):
     """An entry of a key of its own, `<key>` or `<key>-<ordinal>`."""
     key = name.partition("-")[0]
-    return Mover(Path(name), b"", key, ordinal, KEY, answer.encode(), at, from_test, "chat", ordinal)
+    return Mover(Path(name), b"", key, ordinal, KEY, answer.encode(), at, test, "chat", ordinal)
 
 
 def there(answer, made_of=None):
@@ -51,7 +51,15 @@ def test_other_answers_follow_their_times():
     assert arranged(movers) == {"b": 0, "a": 1, "c": 2}
 
 
+def test_times_are_moments_whatever_their_offset():
+    movers = [mover("a", "x", "2026-03-01T10:00:00+09:00"), mover("b", "y", "2026-03-01T05:00:00Z")]
+    assert arranged(movers) == {"a": 0, "b": 1}
+    same = [mover("a", "x", "2026-03-01T10:00:00+09:00"), mover("b", "y", "2026-03-01T01:00:00")]
+    assert arranged(same).why.endswith("it is not known which was recorded first")
+
+
 UNKNOWN = {
+    "with a time that is none": [mover("a", "x", "soon"), mover("b", "y", AT[1])],
     "of one second": [mover("a", "x", AT[1]), mover("b", "y", AT[1])],
     "without a time": [mover("a", "x", ""), mover("b", "y", AT[1])],
     "all without a time": [mover("a", "x"), mover("b", "y")],
@@ -69,7 +77,7 @@ def test_where_the_order_is_not_known_nothing_is_done(name):
     found = arranged(UNKNOWN[name])
     assert isinstance(found, Collision)
     assert "it is not known which was recorded first" in found.why
-    assert set(found.paths) == {one.path for one in UNKNOWN[name]}
+    assert set(found.met.paths) == {one.path for one in UNKNOWN[name]}
     assert "--first " in found.mend
     assert "onetake diff " in found.mend
 
@@ -91,15 +99,41 @@ def test_equal_answers_within_a_second_need_no_order():
     [(None, True, True), (None, False, False), (True, True, False), (False, False, True), (False, True, True)],
 )
 def test_other_answers_need_that_answers_may_follow_each_other(means_one, from_test, is_done):
-    movers = [mover("a", "x", AT[1], from_test=from_test), mover("b", "y", AT[2])]
+    test = "t.py::test_a" if from_test else ""
+    movers = [mover("a", "x", AT[1], test=test), mover("b", "y", AT[2], test=test)]
     found = arranged(movers, means_one=means_one)
     assert (found == {"a": 0, "b": 1}) is is_done
     assert is_done or "one answer is meant" in found.why
 
 
+TESTS = ["t.py::test_a", "t.py::test_b", ""]
+
+
+@pytest.mark.parametrize("others", [(1,), (2,), (0, 1)])
+def test_no_test_is_given_the_answer_of_another_one_unless_a_person_says_which_is_first(others):
+    movers = [mover("a", "x", AT[1]), *(mover(f"b{n}", "y", AT[2 + n], test=TESTS[n]) for n in others)]
+    found = arranged(movers, means_one=False)
+    assert isinstance(found, Collision)
+    assert "they become one request of several tests, and their answers differ" in found.why
+    assert (found.met.differ, found.met.tests) == (True, tuple(one.test for one in movers))
+    assert found.mend.endswith("say which answer all these tests get first: `--first a`")
+    names = [one.path.name for one in movers]
+    assert arranged(movers, first=["a"], means_one=False) == {name: number for number, name in enumerate(names)}
+    assert arranged(movers, {0: there("x", "a")}, means_one=False) == {
+        name: number for number, name in enumerate(names)
+    }, "it was said"
+
+
+def test_equal_answers_of_several_tests_are_repeats():
+    movers = [mover("a", "x", AT[1]), mover("b", "x", AT[1], test=TESTS[1])]
+    assert arranged(movers) == {"a": 0, "b": 1}
+    assert arranged(movers[:1], {0: there("x")}) == {"a": 1}
+    assert (meeting(movers).differ, meeting(movers).tests) == (False, tuple(TESTS[:2]))
+
+
 def test_another_answer_under_the_key_is_not_touched():
     found = arranged([mover("a", "x")], {0: there("y")}, means_one=False)
-    assert (found.why, found.paths) == ("another answer is stored under the new key", (Path("there-y"), Path("a")))
+    assert (found.why, found.met.paths) == ("another answer is stored under the new key", (Path("there-y"), Path("a")))
 
 
 def test_a_file_that_cannot_be_read_keeps_its_place():

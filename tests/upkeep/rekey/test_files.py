@@ -197,7 +197,7 @@ def test_entries_that_would_change_places_stay(folder):
     after_settings = files_of(folder.root)
     found = rekey(folder.root, Choices(dropped=dropped), writes=True)
     assert found.moves == []
-    assert sorted(path for one in found.collisions for path in one.paths) == sorted(paths)
+    assert sorted(path for one in found.collisions for path in one.met.paths) == sorted(paths)
     assert all("change places" in one.why for one in found.collisions)
     assert files_of(folder.root) == after_settings != before
 

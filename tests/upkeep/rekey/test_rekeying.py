@@ -125,7 +125,7 @@ def test_where_the_order_is_not_known_the_user_says_it(folder, asked):
     found = rekey(folder.root, writes=True)
     assert found.moves == []
     (collision,) = found.collisions
-    assert set(collision.paths) == {one, two}
+    assert set(collision.met.paths) == {one, two}
     assert "it is not known which was recorded first" in collision.why
     assert "--first " in collision.mend
     assert one.is_file() and two.is_file()
@@ -153,7 +153,7 @@ def test_another_answer_that_has_the_key_already_is_not_touched(folder):
     before = old.read_bytes(), new.read_bytes()
     found = rekey(folder.root, writes=True)
     assert found.moves == []
-    assert [(one.paths, one.why) for one in found.collisions] == [
+    assert [(one.met.paths, one.why) for one in found.collisions] == [
         ((new, old), "another answer is stored under the new key")
     ]
     assert (old.read_bytes(), new.read_bytes()) == before
@@ -327,6 +327,13 @@ def test_a_miss_says_that_the_entry_is_there_under_other_rules(folder, asked):
     said = str(caught.value)
     assert old.name in said
     assert "it is this request under today's key rules: `onetake rekey` gives it this key" in said
+    free, paid, *_ = caught.value.args[4].split("\n")
+    assert (
+        free
+        == "onetake rekey (asks nobody: it shows which entries get their keys of today, and --yes gives them these)"
+    )
+    assert "new_episodes" in paid
+    assert caught.value.recordable is False, "the run's summary sends nobody to pay for it"
     rekey(folder.root, writes=True)
     with pytest.raises(InteractionNotFound) as caught:
         asked(traced(folder, 2, "Hello?"))

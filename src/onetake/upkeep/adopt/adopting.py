@@ -146,6 +146,13 @@ def adopt(group: Group, reason: str, root: Path) -> Iterator[Written]:
         group: One that is not refused.
         reason: Why it may be adopted, for the provenance; scrubbed first. The difference itself where it is empty.
         root: A folder of the project, whose git commit is named.
+
+    Returns:
+        What became of each, as it is done: where nobody takes them, nothing is written.
+
+    Raises:
+        StoreError: A store cannot be opened; what cannot be written into it is told by its `Written`.
+        UsageError: The settings of *root* are wrong.
     """
     scrubber = Projects(root, importing=False).of(root.absolute()).scrubber(())
     said = {"at": now(), "reason": reason_of(reason, scrubber) or group.reason}

@@ -7,6 +7,9 @@ from pathlib import Path
 from onetake.missed import Missed
 from onetake.upkeep.adopt.adopting import Group, Plan, Unexplained
 from onetake.upkeep.adopt.operations import Operations
+from onetake.upkeep.projects import Project
+from onetake.upkeep.ruling import Ruling
+from onetake.upkeep.stored_rules import NO_RULES
 
 _TRIED = 20
 """Differences that explained others already and are tried on a miss before the nearest request is looked for."""
@@ -20,6 +23,7 @@ class Explained:
         self._known: dict[Operations, int] = {}
         self._unexplained: list[Unexplained] = []
         self._left: list[tuple[Path, str]] = []
+        self._rulings: dict[Path | None, Ruling] = {}
 
     @property
     def plan(self) -> Plan:
@@ -45,6 +49,16 @@ class Explained:
             why: What is wrong with it.
         """
         self._left.append((path, why))
+
+    def ruling(self, project: Project) -> Ruling:
+        """Return what says which key rules hold for entries of a project.
+
+        Args:
+            project: It.
+        """
+        if project.file not in self._rulings:
+            self._rulings[project.file] = Ruling(project, NO_RULES, NO_RULES)
+        return self._rulings[project.file]
 
     def likely(self) -> list[Operations]:
         """Return the differences that explained the most so far."""

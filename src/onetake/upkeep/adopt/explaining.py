@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -102,6 +103,8 @@ class CassetteMisses:
             return
         tree = self._tree(missed.request, missed.key)
         old, found = self._donors.find(missed, tree, self._found.likely())
+        if old is None and (outdated := self._outdated(missed)):
+            old, found = outdated, ()
         if old is None:
             self._found.leave(missed, *self._like_nothing(missed))
         elif not found:
@@ -109,6 +112,19 @@ class CassetteMisses:
             self._found.leave(missed, why, mends.rekey(self._folder))
         else:
             self._take(missed, old, found)
+
+    def _outdated(self, missed: Missed) -> Stored | None:
+        """Return the request that `rekey` gives the key of a miss, whatever runs say of it; None where none is."""
+        old = self._by_own_key.get(missed.key)
+        if old is None:
+            return None
+        ruled = self._found.ruling(self._project).of(old.entry, self._folder.absolute())
+        return old if ruled.keyer.key(old.entry.request, self._days) == missed.key else None
+
+    @cached_property
+    def _by_own_key(self) -> dict[str, Stored]:
+        """The stored requests by the keys that the rules of these misses give them."""
+        return {self._key(one.entry.request): one for one in self._stored.every}
 
     def _like_nothing(self, missed: Missed) -> tuple[str, str]:
         """Say why a miss is not explained, and what to do: a test that was renamed left its entries behind."""

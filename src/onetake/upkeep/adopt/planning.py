@@ -18,6 +18,7 @@ from onetake.upkeep.adopt.stored import StoredRequests
 from onetake.upkeep.projects import Projects
 from onetake.upkeep.runs import Runs
 from onetake.usage import UsageRun, ledgers_in, read_run
+from onetake.validity import when
 
 
 def plan(start: Path) -> Plan:
@@ -25,6 +26,9 @@ def plan(start: Path) -> Plan:
 
     Args:
         start: A folder.
+
+    Returns:
+        The misses by the difference that explains them, what none explains, and what was left out; nothing is written.
 
     Raises:
         StoreError: A cassette cannot be listed.
@@ -49,7 +53,7 @@ class _Planning:
             for book in damaged_in(root):
                 self._found.leave_out(root / book, "a line of it cannot be read")
             for one in missed_in(root):
-                if one.test and one.at < runs.at:
+                if one.test and when(one.at) < when(runs.at):
                     continue  # all tests have passed since: one of that name is no more
                 if one.folder.is_relative_to(self._start) or self._start == root:
                     by_folder.setdefault(one.folder, []).append(one)

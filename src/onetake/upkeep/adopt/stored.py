@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,6 +25,7 @@ from onetake.succession import come, passed_over
 from onetake.upkeep import limits
 from onetake.upkeep.adopt.nearness import Asked, Nearness
 from onetake.usage import CassetteUsage, UsageRun, entries_in
+from onetake.validity import when
 
 
 @dataclass(slots=True)
@@ -75,7 +76,7 @@ class StoredRequests:
         with closing(open_store(folder)) as store:
             for _, name in sorted(self._slots.items()):
                 self._read(folder / name, store)
-        self._newest = max(one.at for one in misses)
+        self._newest = max(when(one.at) for one in misses)
         earlier, later = _runs_of(folder, misses, root, runs)
         used = (usage.used for _, usage in later)
         self._used = frozenset[Slot]().union(*(one.used for one in misses), *used) | self._replaced()
@@ -85,6 +86,11 @@ class StoredRequests:
     def is_empty(self) -> bool:
         """Whether no entry lies here at all."""
         return not self._slots
+
+    @property
+    def every(self) -> Collection[Stored]:
+        """All requests, whatever runs say of them."""
+        return self._by_key.values()
 
     def has(self, key: str) -> bool:
         """Tell whether any entry has a key, readable or not."""
@@ -142,8 +148,11 @@ class StoredRequests:
 
     def _replaced(self) -> frozenset[Slot]:
         """Return the entries whose answers were adopted for other requests already."""
-        adopted = (entry.provenance.get("adopted") for one in self._by_key.values() for entry in one.entries)
-        old = (self._by_key.get(str(one.get("from"))) for one in adopted if isinstance(one, dict))
+        everyone = (entry for one in self._by_key.values() for entry in one.entries)
+        adopted = ((entry.key, entry.provenance.get("adopted")) for entry in everyone)
+        origins = ((key, str(one.get("from"))) for key, one in adopted if isinstance(one, dict))
+        # A key rule may give what was adopted the key of what it was adopted from, which is gone.
+        old = (self._by_key.get(origin) for key, origin in origins if origin != key)
         return frozenset((entry.key[:16], entry.ordinal) for one in old if one for entry in one.entries)
 
 
@@ -151,13 +160,13 @@ def _runs_of(
     folder: Path, misses: list[Missed], root: Path, runs: Iterable[UsageRun]
 ) -> tuple[list[tuple[str, CassetteUsage]], list[tuple[str, CassetteUsage]]]:
     """Return what runs before the misses did with a cassette, and what those did that missed, and runs since."""
-    since = min(one.at for one in misses)
+    since = min(when(one.at) for one in misses)
     place = place_of(Path(os.path.realpath(folder)), Path(os.path.realpath(root)))
     earlier: list[tuple[str, CassetteUsage]] = []
     later: list[tuple[str, CassetteUsage]] = []
     for run in runs:
         # A run that ended in the second of the miss is its own, unless nothing was wrong with it.
-        is_later = run.at > since or (run.at == since and bool(run.why))
+        is_later = when(run.at) > since or (when(run.at) == since and bool(run.why))
         if place in run.cassettes:
             (later if is_later else earlier).append((run.at, run.cassettes[place]))
     return earlier, later

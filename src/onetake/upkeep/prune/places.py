@@ -6,6 +6,7 @@ from pathlib import Path
 
 from onetake.aside import aside
 from onetake.cassette_files import list_folders
+from onetake.stores import files, leftovers
 from onetake.stores.naming import SIDE_FOLDERS
 from onetake.upkeep.neighbours import Neighbours
 from onetake.upkeep.prune.trash import is_linked
@@ -24,7 +25,11 @@ class Places:
         """The folders in it, and below it, that hold `.onetake/`; to be added to."""
         self.sided: dict[Path, Path | None] = {}
         """Folders that hold sidecars, with the settings' folder where that is known; to be added to."""
+        self.left_over: dict[Path, list[Path]] = {}
+        """What killed processes left in a folder, where they did."""
         for listed in list_folders(start):
+            if left := any(map(files.is_temporary, listed.names)) and leftovers.left_over(listed.folder):
+                self.left_over[listed.folder] = left
             if ".onetake" in listed.folders:
                 self.roots.add(listed.folder.absolute())
             if not listed.is_one_file and not set(SIDE_FOLDERS).isdisjoint(listed.folders):
@@ -50,3 +55,7 @@ class Places:
         else:
             found = [aside(root, kind, self._start)]
         return [place for place in found if place.is_dir() and not is_linked(root, place)]
+
+    def rejects(self) -> list[Path]:
+        """Return where the rejects lie that belong to the start, of all settings folders."""
+        return [place for root in sorted(self.roots) for place in self.places(root, "rejects")]

@@ -11,7 +11,6 @@ from pathlib import Path
 from onetake.cassette_files import is_one_file
 from onetake.key import Keyer
 from onetake.making import is_being_made
-from onetake.pins import Pins
 from onetake.printable import one_line
 from onetake.settings import Settings
 from onetake.upkeep import mends
@@ -20,6 +19,7 @@ from onetake.upkeep.holding import Holding
 from onetake.upkeep.orphans import Usage
 from onetake.upkeep.projects import Projects
 from onetake.upkeep.prune import trash
+from onetake.upkeep.prune.pinned import PinsBelow
 from onetake.upkeep.prune.places import Places
 from onetake.upkeep.prune.prunable import CassetteReasons, Known, Left, Prunable, Reason
 from onetake.upkeep.prune.sidecars import holding_at, holdings_in, names_of, read_names, sides_of, unnamed_by
@@ -27,6 +27,7 @@ from onetake.upkeep.prune.together import group_of, together
 from onetake.upkeep.prune.trash import Trashed, mark_of
 from onetake.upkeep.runs import Runs
 from onetake.upkeep.sparing import Sparing
+from onetake.validity import when
 
 _OF_ENTRIES = frozenset({Reason.ORPHAN, Reason.SUPERSEDED, Reason.STALE, Reason.OLD})
 OF_FILES = "onetake store prune"
@@ -52,12 +53,16 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Unnamed:
-    """A sidecar that no entry names, or will name; in which folder, of which settings' folder."""
+    """A sidecar that no entry names, or will name; in which folder, of which settings' folder.
+
+    Or what a killed process left over there.
+    """
 
     path: Path
     folder: Path
     root: Path
     size: int
+    is_left_over: bool = False
 
 
 @dataclass(slots=True)
@@ -65,18 +70,21 @@ class Plan:
     """What a prune would do.
 
     Args:
+        around: Where the trash of all this is.
         entries: What goes to the trash.
         sidecars: What goes with it, as nothing names it then.
         emptied: What leaves the trash for good, each with its settings' folder.
         left: What stays although a reason holds.
         unproved: By settings folder: why its orphans cannot be told.
-        pins: By settings folder: words of its setting `pinned` that name no entry. Of whole projects alone.
+        pins: By settings folder: words of its setting `pinned` that name no entry and no reject, whatever is wanted. Of
+            whole projects alone.
         in_trash: What lies in the trash, each with its settings' folder.
         kept: Bytes of cassettes, rejects and trash; counted only for a limit.
         over: Bytes beyond the limit that nothing may be taken from.
         runs: Those that orphans were told by, by settings folder.
     """
 
+    around: Places
     entries: list[Prunable] = field(default_factory=list)
     sidecars: list[Unnamed] = field(default_factory=list)
     emptied: list[tuple[Path, Trashed]] = field(default_factory=list)
@@ -124,7 +132,8 @@ class _Planning:
         self._named: dict[Path, dict[Path, frozenset[str] | None]] = {}
         self._in_files: dict[Path, int] = {}
         """Bytes of the entries in stores that are one file, of which nothing is moved to the trash."""
-        self._plan = Plan()
+        self._pins = PinsBelow(self._around, self._projects)
+        self._plan = Plan(self._around)
 
     def run(self) -> Plan:
         made, chosen = self._plan, self._wanted.reasons
@@ -132,8 +141,8 @@ class _Planning:
         candidates = [one for one in found if isinstance(one, Prunable)]
         made.entries, apart = together((one for one in candidates if one.why.keys() & chosen), self._present)
         made.left = [*(one for one in found if isinstance(one, Left)), *apart]
-        places = ((root, place) for root in sorted(self._around.roots) for place in self._around.places(root, "trash"))
-        made.in_trash = [(root, one) for root, place in places for one in trash.contents(place)]
+        made.pins = self._pins.unmatched(start=None if self._reasons & _OF_ENTRIES else self._start)
+        made.in_trash = in_trash(self._around)
         made.emptied = made.in_trash if Reason.TRASH in chosen else []
         if self._reasons - {Reason.TRASH}:
             made.sidecars = [*self._unnamed()]
@@ -161,9 +170,6 @@ class _Planning:
                     names[one.path] = names_of(one.entry, one.data)
             self._present[folder] = reasons.present
             yield from map(_left_in_file, reasons.result()) if in_one_file else reasons.result()
-        for root, known in self._known.items():
-            if self._around.is_whole(root) and known.sparing.pins.unmatched:
-                self._plan.pins[root] = known.sparing.pins.unmatched
 
     def _known_of(self, settings: Settings) -> Known:
         root = settings.root
@@ -171,7 +177,7 @@ class _Planning:
             self._around.roots.add(root)
             around = self._around.neighbours
             runs = around.runs(root)
-            sparing = Sparing(root, Pins(root, settings.pinned), lambda: around.others(root))
+            sparing = Sparing(root, self._pins.of(settings), lambda: around.others(root))
             usage = Usage(root, runs, Keyer(settings.key), sparing.why)
             self._known[root] = Known(root, usage, sparing, self._before)
             self._plan.runs[root] = runs
@@ -187,12 +193,17 @@ class _Planning:
                     yield from self._rejects_in(holding, root)
 
     def _rejects_in(self, holding: Holding, root: Path) -> Iterator[Prunable | Left]:
+        pins = self._pins.at(root)
         for held in holding.read():
             self._plan.kept += len(held.data)
+            pinned = pins.why(held.path, held.entry)
             if (entry := held.entry) is None:
-                yield Left(held.path, "it cannot be read")
+                yield Left(held.path, pinned or "it cannot be read")
                 continue
-            at = str(entry.provenance.get("recorded_at") or "")
+            if pinned:
+                yield Left(held.path, pinned)
+                continue
+            at = when(entry.provenance.get("recorded_at"))
             why = {Reason.REJECT: f"{one_line(entry.verdict, 80)}: it is never replayed"}
             yield Prunable(held.path, holding.folder, root, len(held.data), at, mark_of(entry), why)
 
@@ -206,6 +217,9 @@ class _Planning:
                 named = self._named[folder] if folder in self._named else read_names(holding)
                 for path in (folder / name for name in unnamed_by(holding.sides, named, going)):
                     yield Unnamed(path, folder, own, _size(path))
+        for folder, found in self._around.left_over.items():
+            for path in found:
+                yield Unnamed(path, folder, self._root_of(folder), _size(path), is_left_over=True)
 
     def _bound(self, most: int, pool: list[Prunable]) -> None:
         """Take more until what is kept is no more than *most*, or nothing may be taken any more."""
@@ -233,6 +247,12 @@ class _Planning:
 
     def _root_of(self, folder: Path) -> Path:
         return self._projects.of(folder.absolute()).settings.root
+
+
+def in_trash(around: Places) -> list[tuple[Path, Trashed]]:
+    """Return what lies in the trash now, each with its settings' folder."""
+    places = ((root, place) for root in sorted(around.roots) for place in around.places(root, "trash"))
+    return [(root, one) for root, place in places for one in trash.contents(place)]
 
 
 def _left_in_file(one: Prunable | Left) -> Left:

@@ -15,7 +15,7 @@ from onetake.upkeep.findings import Code
 from onetake.upkeep.orphans import Orphan, Usage
 from onetake.upkeep.prune.trash import mark_of
 from onetake.upkeep.sparing import Sparing
-from onetake.validity import moment
+from onetake.validity import moment, when
 
 
 class Reason(StrEnum):
@@ -52,7 +52,7 @@ class Prunable:
         folder: The folder that it lies in: a cassette's, or one of rejects.
         root: The settings' folder.
         size: In bytes.
-        at: When it was recorded, RFC 3339 in UTC; empty where that is not known.
+        at: When it was recorded; `UNKNOWN` where it does not say so.
         mark: What it holds, as `trash.mark_of` has it.
         why: In words, by reason.
     """
@@ -61,7 +61,7 @@ class Prunable:
     folder: Path
     root: Path
     size: int
-    at: str
+    at: datetime
     mark: bytes
     why: Mapping[Reason, str]
 
@@ -122,7 +122,7 @@ class CassetteReasons:
             self._use.add(one.path, entry)
         why = self._why(one, entry)
         if why or slot in self._unused:
-            at = str(entry.provenance.get("recorded_at") or "")
+            at = when(entry.provenance.get("recorded_at"))
             found = Prunable(one.path, self._folder, self._known.root, one.size, at, mark_of(entry), why)
             self._found.append((found, pinned or self._known.sparing.why(one.path, entry)))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from onetake import placing
 from onetake.making import is_being_made
 from onetake.upkeep.prune import trash
-from onetake.upkeep.prune.planning import Plan
+from onetake.upkeep.prune.planning import Plan, in_trash
 from onetake.upkeep.prune.prunable import BY_RUNS, Left, Prunable
 from onetake.upkeep.prune.sidecars import sweep
 from onetake.upkeep.prune.trash import Trashed
@@ -25,6 +25,7 @@ class Done:
         emptied: What left the trash for good.
         left: What stayed although it was to go.
         busy: Settings folders where nothing was touched, and why.
+        in_trash: What lies in the trash now.
     """
 
     entries: list[Prunable] = field(default_factory=list)
@@ -32,10 +33,17 @@ class Done:
     emptied: list[Trashed] = field(default_factory=list)
     left: list[Left] = field(default_factory=list)
     busy: dict[Path, str] = field(default_factory=dict)
+    in_trash: list[Trashed] = field(default_factory=list)
 
 
 def prune(plan: Plan) -> Done:
     """Do what a plan says, as far as it still holds.
+
+    Args:
+        plan: It; what was changed, or used by a run of tests, since it was made stays.
+
+    Returns:
+        What was done, and what stayed although it was to go.
 
     Raises:
         OSError, StoreError: Something cannot be moved or removed; nothing is lost, and to prune again goes on.
@@ -48,11 +56,16 @@ def prune(plan: Plan) -> Done:
     for (root, folder), found in groupby(sorted(plan.entries, key=_place), key=_place):
         if root not in done.busy:
             _put_away(root, folder, list(found), done)
-    for root, folder in dict.fromkeys((one.root, one.folder) for one in plan.sidecars):
-        if root not in done.busy and not is_being_made(root, folder):
+    for root, folder, is_left_over in dict.fromkeys((one.root, one.folder, one.is_left_over) for one in plan.sidecars):
+        if root in done.busy:
+            continue
+        if is_left_over:
+            done.sidecars += trash.put_left_over_away(root, folder)
+        elif not is_being_made(root, folder):
             done.sidecars += [folder / name for name in sweep(root, folder)]
     for root in roots - done.busy.keys():
         done.emptied += trash.remove([one for where, one in plan.emptied if where == root], root)
+    done.in_trash = [one for _, one in in_trash(plan.around)]
     return done
 
 

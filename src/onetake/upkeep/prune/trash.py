@@ -18,7 +18,7 @@ from onetake.aside import aside, hide
 from onetake.errors import FormatError, StoreError
 from onetake.format import load_entry
 from onetake.model import Entry
-from onetake.stores import files
+from onetake.stores import files, leftovers
 from onetake.stores.directory import DirectoryStore
 from onetake.stores.naming import parse_name, side_hex
 from onetake.upkeep.holding import digests_in
@@ -176,6 +176,32 @@ def put_side_away(root: Path, folder: Path, name: str) -> None:
         files.remove(path)
 
 
+def put_left_over_away(root: Path, folder: Path) -> list[Path]:
+    """Move what killed processes left in a folder to the trash; returns where it was.
+
+    It gets another name there, as nobody who writes into the trash would leave it under its own.
+
+    Args:
+        root: The settings' folder.
+        folder: The folder.
+
+    Raises:
+        OSError, StoreError: Something cannot be read, written there, or removed.
+    """
+    gone = []
+    with files.locked(folder) as alone:
+        for path in leftovers.temporary_in(folder):
+            if not leftovers.is_left_over(path, alone=alone):
+                continue
+            with _told(path):
+                place = _made(root, aside(root, "trash", folder))
+                _place_as(files.free_name(place / path.name.lstrip(".")), path, files.read(path) or b"")
+                files.sync_folder(place)
+                files.remove(path)
+            gone.append(path)
+    return gone
+
+
 def contents(place: Path) -> Iterator[Trashed]:
     """List the files in a place of the trash and below it; no link is followed."""
     for folder, folders, names in os.walk(place):
@@ -207,7 +233,12 @@ def remove(trashed: Iterable[Trashed], root: Path) -> list[Trashed]:
 
 
 def is_linked(root: Path, place: Path) -> bool:
-    """Tell whether a link lies on the way from a settings folder to a place below it: such a one is not followed."""
+    """Tell whether a link lies on the way from a settings folder to a place below it: such a one is not followed.
+
+    Args:
+        root: The settings' folder; it may itself be reached by a link.
+        place: Below it; it need not exist.
+    """
     straight = Path(os.path.realpath(root), place.relative_to(root))
     return os.path.normcase(os.path.realpath(place)) != os.path.normcase(straight)
 
@@ -234,9 +265,13 @@ def _made(root: Path, place: Path) -> Path:
 def _place(path: Path, data: bytes, place: Path) -> None:
     """Give a file a name in another folder too, its own unless another file has it: then the next ordinal."""
     for name in _names(path.name):
-        target = place / name
-        if _is_placed(path, data, target) or files.read(target) == data:
+        if _place_as(place / name, path, data):
             return
+
+
+def _place_as(target: Path, path: Path, data: bytes) -> bool:
+    """Give a file another name too; False where another file has that."""
+    return _is_placed(path, data, target) or files.read(target) == data
 
 
 def _is_placed(path: Path, data: bytes, target: Path) -> bool:

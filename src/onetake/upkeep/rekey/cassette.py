@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from onetake.errors import UsageError
 from onetake.format import dump_entry
 from onetake.model import Entry, Response
 from onetake.printable import one_line
-from onetake.stores.naming import entry_name, parse_name, side_digest
+from onetake.stores.naming import parse_name, side_digest
 from onetake.upkeep import mends, secrets
 from onetake.upkeep.cassette_checks import answer_digest
 from onetake.upkeep.entry_checks import Keyers, key_fault, unread
@@ -20,9 +20,10 @@ from onetake.upkeep.holding import Held, Holding
 from onetake.upkeep.limits import SECONDS, at_most
 from onetake.upkeep.projects import Project
 from onetake.upkeep.prune.sidecars import unnamed
-from onetake.upkeep.rekey.colliding import Collision, Mover, Resident, arrange
+from onetake.upkeep.rekey.colliding import Collision, Mover, Resident, arrange, meeting
 from onetake.upkeep.rekey.entry import CannotRekeyError, rekeyed
-from onetake.upkeep.rekey.found import Choices, Left, Move, Rekeying
+from onetake.upkeep.rekey.found import Choices, Left, Rekeying
+from onetake.upkeep.rekey.grouping import Group, group_of
 from onetake.upkeep.ruling import Ruling, written
 from onetake.writing import SecretLeftError, decoration, looked_over
 
@@ -34,38 +35,6 @@ _MEDIA_TYPES = {
 
 _Given = dict[bytes, dict[int, list[Path]]]
 """Files by the digest of what they become, whatever their ordinal, and by the ordinal that they have."""
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Entries that come to one key; or one that keeps its key, scrubbed anew.
-
-    Args:
-        key: The key of today.
-        members: Each entry with the ordinal that it gets, 0 or more.
-    """
-
-    key: str
-    members: tuple[tuple[Mover, int], ...]
-
-    def told(self) -> list[Move]:
-        """Return what becomes of them."""
-        return [
-            Move(
-                path=one.path,
-                new_path=self._place(one, ordinal),
-                key=one.key,
-                ordinal=one.ordinal,
-                new_key=self.key,
-                new_ordinal=ordinal,
-                spans=one.spans,
-            )
-            for one, ordinal in self.members
-        ]
-
-    def _place(self, one: Mover, ordinal: int) -> Path:
-        """Return the file that an entry gets; one that keeps its key is written over, whatever it is called."""
-        return one.path if one.key == self.key else one.path.with_name(entry_name(self.key, ordinal, one.label))
 
 
 class CassetteRekeying:
@@ -187,8 +156,7 @@ class CassetteRekeying:
             self._found.collisions += collided.values()
             # What stays is in the way of what would come to its place.
             coming = {key: found for key, found in coming.items() if key not in collided}
-        groups = [Group(key, tuple(plan)) for key, plan in plans.items() if not isinstance(plan, Collision)]
-        return self._in_rounds(groups)
+        return self._in_rounds([plan for plan in plans.values() if isinstance(plan, Group)])
 
     def _placed(self, movers: Sequence[Mover]) -> list[Mover]:
         """Close the gaps where the answers of one key come to several: each counts those that go its way alone.
@@ -208,14 +176,15 @@ class CassetteRekeying:
                     before[one.new_key if one else ""] += 1
         return [replace(one, place=places[one.path]) for one in movers]
 
-    def _arrange(self, key: str, movers: Sequence[Mover], going: set[Path]) -> list[tuple[Mover, int]] | Collision:
+    def _arrange(self, key: str, movers: Sequence[Mover], going: set[Path]) -> Group | Collision:
         there = self._paths.get(key[:16], {})
         residents = self._residents(key, {n: path for n, path in there.items() if path not in going}, movers)
         named = [(path, one.path) for path in self._choices.first for one in movers if one.path.resolve() == path]
         if len({one.key for one in movers}) + len(residents) > 1:
             self._found.ordered |= {path for path, _ in named}
         first = [path for _, path in named]
-        return arrange(movers, residents, first, self._project.means_one_answer)
+        found = arrange(movers, residents, first, self._project.means_one_answer)
+        return found if isinstance(found, Collision) else group_of(key, found, residents.values())
 
     def _residents(self, key: str, there: Mapping[int, Path], movers: Sequence[Mover]) -> dict[int, Resident]:
         """Read the entries that have a key already, and say which of them a stopped run made of one that comes."""
@@ -231,7 +200,7 @@ class CassetteRekeying:
             if answer in coming and given is None:
                 given = self._given(movers)
             mover = _take(given.get(_sum_of(entry)), ordinal) if answer in coming and given else None
-            found[ordinal] = Resident(path, answer, mover)
+            found[ordinal] = Resident(path, answer, mover, _test(entry))
         return found
 
     def _given(self, movers: Sequence[Mover]) -> _Given:
@@ -264,11 +233,15 @@ def _mover(held: Held, entry: Entry, new: Entry) -> Mover:
         new_key=new.key,
         answer=answer_digest(new),
         at=str(entry.provenance.get("recorded_at", "")),
-        from_test=bool(entry.provenance.get("test")),
+        test=_test(entry),
         label=decoration(new),
         place=entry.ordinal,
         spans=new.scrubbed[len(entry.scrubbed) :],
     )
+
+
+def _test(entry: Entry) -> str:
+    return str(entry.provenance.get("test") or "")
 
 
 def _sum_of(entry: Entry) -> bytes:
@@ -293,5 +266,4 @@ def _look(held: Held) -> str:
 
 def _change_places(group: Group) -> Collision:
     why = "its new key is the stored one of an entry that cannot make room, as theirs change places"
-    paths = tuple(one.path for one, _ in group.members)
-    return Collision(group.key, paths, why, "record them again")
+    return Collision(meeting([one for one, _ in group.members]), why, "record them again")

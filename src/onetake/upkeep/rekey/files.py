@@ -23,6 +23,7 @@ from onetake.upkeep.prune.sidecars import holding_at, unnamed
 from onetake.upkeep.rekey.cassette import CassetteRekeying
 from onetake.upkeep.rekey.colliding import Mover
 from onetake.upkeep.rekey.found import Left, Rekeying
+from onetake.upkeep.rekey.grouping import note
 from onetake.writing import looked_over, write
 
 _CHANGED = "another process changed it meanwhile"
@@ -48,7 +49,7 @@ def carry_out(planned: CassetteRekeying, found: Rekeying) -> None:
                 continue
             stale |= set().union(*filter(None, named))
             done += [one for one, _ in group.members if one.key != group.key]
-            found.moves += group.told()
+            note(group, found)
         # Behind all that is written: a folder that is changed otherwise is listed anew before the next file.
         for one in done:
             if not _removed(one):

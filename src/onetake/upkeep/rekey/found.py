@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from onetake.settings import KeyRules
-from onetake.upkeep.rekey.colliding import Collision
+from onetake.upkeep.rekey.colliding import Collision, Meeting
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,7 @@ class Rekeying:
 
     Args:
         moves: The entries that have another key or another text today.
+        repeats: Entries that come to one key, and become its ordinals.
         collisions: Entries that would come to one key, and are left.
         left: Files that cannot be re-keyed.
         kept: How many entries keep which rules that the settings do not hold.
@@ -78,6 +79,7 @@ class Rekeying:
     """
 
     moves: list[Move] = field(default_factory=list)
+    repeats: list[Meeting] = field(default_factory=list)
     collisions: list[Collision] = field(default_factory=list)
     left: list[Left] = field(default_factory=list)
     kept: Counter[str] = field(default_factory=Counter)

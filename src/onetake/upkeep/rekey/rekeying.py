@@ -7,6 +7,7 @@ from pathlib import Path
 from onetake import placing
 from onetake.cassette_files import Listed, list_folders
 from onetake.errors import StoreError, UsageError
+from onetake.stores import leftovers
 from onetake.upkeep import mends
 from onetake.upkeep.entry_checks import Keyers
 from onetake.upkeep.holding import Holding, holding_of
@@ -14,6 +15,7 @@ from onetake.upkeep.projects import Project, Projects
 from onetake.upkeep.rekey.cassette import CassetteRekeying
 from onetake.upkeep.rekey.files import carry_out
 from onetake.upkeep.rekey.found import Choices, Left, Rekeying
+from onetake.upkeep.rekey.grouping import note
 from onetake.upkeep.ruling import Ruling
 
 
@@ -26,6 +28,9 @@ def rekey(start: Path, choices: Choices = Choices(), *, writes: bool = False) ->
         start: A folder.
         choices: What the user says besides the settings.
         writes: True does it; else nothing is changed.
+
+    Returns:
+        What was done, or would be; and what is left as it is, each with the reason.
 
     Raises:
         StoreError: The folder cannot be listed, or a file not be written: what was done before that stays done.
@@ -61,8 +66,11 @@ class _Run:
         for listed in list_folders(self._start):
             if listed.why:
                 self._found.left.append(_unlisted(listed, self._start))
-            elif (holding := holding_of(listed)) and holding.paths:
+                continue
+            if (holding := holding_of(listed)) and holding.paths:
                 self._cassette(holding)
+            if self._writes:
+                leftovers.sweep(listed.folder)
         return self._found
 
     def _ruling(self, project: Project) -> Ruling:
@@ -79,7 +87,8 @@ class _Run:
             why = "today's rules give entries of it other keys, and this changes files"
             found.left.append(Left(holding.folder, why, mends.unpack(holding.folder)))
         elif not self._writes:
-            found.moves += [move for groups in planned.rounds for group in groups for move in group.told()]
+            for group in (one for groups in planned.rounds for one in groups):
+                note(group, found)
         elif any(planned.rounds) and placing.is_anyone_there(project.settings.root):
             self._leave(project.settings.root)
         else:
