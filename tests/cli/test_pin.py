@@ -72,9 +72,7 @@ def test_of_an_entry_that_holds_a_secret_that_is_said_and_what_the_check_says_me
     secret = "sk-proj-" + "aB3dE5fG7hJ9kL1m" * 3
     (path,) = store(make_entry("one"))
     text = path.read_text().replace("tests/test_a.py::test_b", f"tests/test_a.py::test_b[{secret}]")
-    path.write_text(
-        text.replace('"recorded_at"', '"pinned": {"at": "now"}, "recorded_at"') if "--remove" in words else text
-    )
+    path.write_text(text.replace('"recorded_at"', '"pinned": {"at": "now", "reason": "so"}, "recorded_at"'))
     before = path.read_bytes()
     code, out, _ = run("pin", path, *words, "--json")
     (said,) = json.loads(out)["entries"]

@@ -63,8 +63,9 @@ def _shown_data(data: Any, scrub: Callable[[str], str]) -> Any:
 
 
 def may_hold_secret(text: str) -> bool:
-    """Tell quickly whether a message may hold a secret that the list knows; False is certain."""
-    return _plain().finder.suspects(text)
+    """Tell quickly whether a message, or a JSON text, may hold a secret that the list knows; False is certain."""
+    # Thousands of keys, each another: what is a digest and nothing besides needs no look.
+    return _plain().finder.suspects(_DIGEST.sub('""', text))
 
 
 @lru_cache(1)
@@ -73,6 +74,7 @@ def _plain() -> Scrubber:
     return Scrubber()
 
 
+_DIGEST = re.compile('"[0-9a-f]{64}"')
 _ORDINARY = 'Say "hello, World" 1234567890 times.\n'
 """A text without a secret, in which a pattern must not find nothing, nor all of it."""
 _SPELL: dict[str, Callable[[str], str]] = {
