@@ -17,9 +17,9 @@ from onetake.printable import one_line
 from onetake.upkeep import mends
 from onetake.upkeep.advising import OCCASIONS, TABLE, Advice
 from onetake.upkeep.findings import Severity
-from onetake.upkeep.orphans import Successor
 from onetake.upkeep.statuses import Advised, Status
 from onetake.upkeep.statuses import status as status_of
+from onetake.upkeep.successors import Successor
 
 _MOST_GROUPS = 20
 _MOST_PATHS = 10

@@ -5,85 +5,34 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 from onetake import explain
 from onetake.aside import place_of
-from onetake.compare import Difference, differences
 from onetake.key import Keyer
 from onetake.missed import Missed, damaged_in, missed_in
 from onetake.model import Entry, Mode
-from onetake.printable import one_line, spelled
+from onetake.printable import one_line
 from onetake.stores.naming import Slot
 from onetake.succession import Come, passed_over
 from onetake.upkeep import mends
-from onetake.upkeep.adopt.changes import changes
 from onetake.upkeep.adopt.nearness import Asked, Nearness
 from onetake.upkeep.adopt.offering import Offers
-from onetake.upkeep.findings import Code, Finding, finding
+from onetake.upkeep.findings import Code, finding
 from onetake.upkeep.limits import SECONDS, TookTooLongError, at_most
 from onetake.upkeep.runs import Runs
+from onetake.upkeep.successors import Orphan, orphan_of
 from onetake.usage import CassetteUsage, entries_in, holds_replies
 from onetake.validity import UNKNOWN, when
 
 _MOST = 20_000
 """Requests of one cassette that are kept in mind, to find among them what took an orphan's place."""
-_DIFFERENCES = 20
 _STAYS = "nothing: it stays, and no prune takes it"
 _TOLD = 5
-"""Differences that the message names."""
-
-
-@dataclass(frozen=True, slots=True)
-class Successor:
-    """What is asked for in an orphan's place.
-
-    Args:
-        key: Its key.
-        ordinal: 0 or more.
-        path: Its file; None where it is not stored: a run asked for it in vain.
-        changed: What changed, in words: `the prompt changed`, `field seed added`; see `changes`.
-        differences: What is asked now (`asked`) against what the orphan holds (`stored`), at most 20.
-    """
-
-    key: str
-    ordinal: int
-    path: Path | None
-    changed: tuple[str, ...]
-    differences: tuple[Difference, ...]
-
-    @property
-    def lines(self) -> list[str]:
-        """What changed, and the first places of it."""
-        more = len(self.differences) - _TOLD
-        places = [*map(_line, self.differences[:_TOLD]), *([f"and {more} more places"] if more > 0 else [])]
-        return (
-            [", ".join(self.changed), *places] if self.changed else ["only its number among identical requests changed"]
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Orphan:
-    """An entry that no test asks for any more.
-
-    Args:
-        path: Its file.
-        successor: What is asked for in its place, where that is known.
-        is_unused: Whether a run of all tests left it without use, so that a prune may take it; else a test alone did
-            not ask for it.
-        is_superseded: Whether it is unused, and another one is used in its place: a newer one of the same test, or one
-            that was adopted from it.
-        finding: What the check says of it.
-    """
-
-    path: Path
-    successor: Successor | None
-    is_unused: bool
-    is_superseded: bool
-    finding: Finding
+"""Cassettes that the reason names."""
 
 
 class Usage:
@@ -250,7 +199,7 @@ class CassetteUse:
             why = f"no test asks for it: the run of all tests that ended {self._runs.at} left it without use"
             told = (why, f"it stays: {spared}") if spared else (why,)
             is_superseded = adopted is not None or is_newer
-            one = _orphan(old, new, told, _STAYS if spared else again)
+            one = orphan_of(old, new, told, _STAYS if spared else again)
             yield replace(one, is_unused=True, is_superseded=is_superseded)
 
     def _missed_instead(self) -> Iterator[Orphan]:
@@ -276,7 +225,7 @@ class CassetteUse:
                 or_else = f"where this answer may stay: {mends.adopt(self._usage.root)}"
                 again = mends.record_by(missed.test, Mode.NEW_EPISODES, missed.folder)
                 told = (why, or_else) if may_stay else (why,)
-                yield _orphan(old, new, told, again)
+                yield orphan_of(old, new, told, again)
 
     def _nearest(self, asked: Asked, fits: Callable[[Asked], bool]) -> Asked | None:
         """Return the stored request that is most like another one; None where it takes too long to tell."""
@@ -311,23 +260,3 @@ class CassetteUse:
         """Tell whether it is known what the run used that missed a request, and each one since."""
         since = self._runs.since(self._folder, missed.at)
         return bool(since) and all(run.known for run in since)
-
-
-def _orphan(old: Asked, new: Asked | None, why: tuple[str, ...], mend: str) -> Orphan:
-    path = old.path or Path()
-    found: tuple[Difference, ...] = ()
-    with suppress(TookTooLongError), at_most(SECONDS):
-        found = tuple(differences(new.parts(), old.parts(), _DIFFERENCES)) if new else ()
-    if new is None:
-        return Orphan(path, None, False, False, finding(Code.ORPHAN, path, "\n".join(why), mend))
-    place = f" ({spelled(new.path.name)}) took its place" if new.path else " is asked for now, and is not stored"
-    successor = Successor(new.key, new.ordinal, new.path, changes(found), found)
-    message = "\n".join([*why, f"{new.key[:16]}{place}", *successor.lines])
-    return Orphan(path, successor, False, False, finding(Code.ORPHAN, path, message, mend))
-
-
-def _line(one: Difference) -> str:
-    path = one_line(one.path, 160)
-    if one.kind == "order":
-        return f"{path}: only the order differs"
-    return f"{path}: was {one.stored or 'absent'}, is {one.asked or 'absent'}"

@@ -9,8 +9,8 @@ from typing import Any
 from onetake.upkeep.chains import Chained
 from onetake.upkeep.contract_checks import StoredSchema
 from onetake.upkeep.findings import Finding
-from onetake.upkeep.orphans import Orphan
 from onetake.upkeep.probe_checks import Served
+from onetake.upkeep.successors import Orphan
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,9 @@ from onetake.upkeep.chains import Chained
 from onetake.upkeep.examining import MANY, Examination
 from onetake.upkeep.findings import Code, Finding, Severity
 from onetake.upkeep.mends import Command
-from onetake.upkeep.orphans import Orphan, Successor, Usage
+from onetake.upkeep.orphans import Usage
 from onetake.upkeep.seen import Seen
+from onetake.upkeep.successors import Orphan, Successor
 from onetake.usage import has_batches
 
 _OWN = frozenset(Code(advice.value) for advice in Advice if advice is not Advice.REPLAY)

@@ -12,9 +12,10 @@ from onetake.model import Entry
 from onetake.stores.naming import parse_name
 from onetake.upkeep.examining import Examined
 from onetake.upkeep.findings import Code
-from onetake.upkeep.orphans import Orphan, Usage
+from onetake.upkeep.orphans import Usage
 from onetake.upkeep.prune.trash import mark_of
 from onetake.upkeep.sparing import Sparing
+from onetake.upkeep.successors import Orphan
 from onetake.validity import moment, when
 
 
