@@ -15,6 +15,8 @@ URL = "https://api.openai.com/v1/chat/completions"
 JSON = (("content-type", "application/json"),)
 BODY = json.dumps({"model": "m", "messages": [{"role": "user", "content": "Hello https://example.com/"}]}).encode()
 
+ORDINARY = Request("POST", URL, JSON, BODY), Response(200, JSON, BODY)
+
 
 def cleared(request=None, response=None, rest='{"": []}', rules=ScrubRules()):  # noqa: B008 (frozen)
     scrubber = Scrubber(rules)
@@ -24,7 +26,20 @@ def cleared(request=None, response=None, rest='{"": []}', rules=ScrubRules()):  
     scrubbing.response(response)
     said = scrubber.clears(request, response, rest)
     assert not (said and scrubbing.spans)
+    together, ordinary = scrubber.clear_together([(request, response), ORDINARY], rest)
+    assert said or not together
+    assert said or not is_joint(request, response) or not ordinary, "one that may hold a secret spares no other"
+    assert together is (said and is_joint(request, response))
     return said
+
+
+def is_joint(request, response):
+    """Tell whether one look at many includes this one: its bodies are objects, or empty, and no header tells."""
+    kinds = {value for name, value in (*request.headers, *response.headers) if name == "content-type"}
+    others = {name for name, _ in (*request.headers, *response.headers)} - {"content-type"}
+    is_telling = "@" in request.url or "api_key" in request.url
+    is_object = {request.body[:1], response.body[:1]} <= {b"{", b""}
+    return kinds == {"application/json"} and not others and is_object and not is_telling
 
 
 def streamed(*said):

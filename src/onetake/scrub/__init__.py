@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -23,6 +23,7 @@ from onetake.scrub.finder import Finder
 from onetake.scrub.heads import HeaderList, cookie_values, known_values, without_credentials
 from onetake.scrub.lanes import Edit, Search
 from onetake.scrub.placeholders import Placeholders
+from onetake.scrub.places import holds_a_named_secret
 from onetake.scrub.scanning import Finding, scan
 from onetake.scrub.shapes import (
     ACCOUNT_HEADERS,
@@ -142,6 +143,22 @@ class Scrubber:
         lines = [url, *(value for _, value in headers), *(chunk.text for chunk in texts)]
         return not self.finder.suspects("\n".join(lines)) and all(is_clear(chunk, self.finder) for chunk in texts)
 
+    def clear_together(self, interactions: Sequence[tuple[Request, Response]], rest: str) -> list[bool]:
+        """Tell of which interactions scrubbing would find nothing, in one look at all of them; True is certain.
+
+        What costs most of a look is to begin it. Only those are looked at whose bodies are JSON objects, or empty.
+
+        Args:
+            interactions: Many.
+            rest: JSON text of whatever else is stored with them.
+        """
+        found = [_plain_text(request, response) for request, response in interactions]
+        if self.declared or self.patterns:
+            return [False] * len(found)
+        text = "\n\n".join([rest, *filter(None, found)])  # no event, and no frame, ends in an empty line
+        is_clear = not (self.finder.suspects(text) or "}\n{" in text or "}\r\n{" in text or holds_a_named_secret(text))
+        return [is_clear and one is not None for one in found]
+
 
 class Scrubbing:
     """One interaction being scrubbed: first `request`, then `response`."""
@@ -245,6 +262,28 @@ class Scrubbing:
 
     def _note(self, spans: Iterable[str]) -> None:
         self._spans.update(dict.fromkeys(spans))
+
+
+def _plain_text(request: Request, response: Response) -> str | None:
+    """Return what may hold a secret of an interaction, each on lines of its own; None where it takes a closer look."""
+    headers = _plain_headers(request.headers), _plain_headers(response.headers)
+    bodies = request.body, response.body
+    is_object = all(body[:1] in (b"{", b"") and b"\0" not in body for body in bodies)
+    if None in headers or not is_object or without_credentials(request.url)[1]:
+        return None
+    try:
+        return "\n\n".join([request.url, *map(str, headers), *(body.decode() for body in bodies)])
+    except UnicodeDecodeError:
+        return None
+
+
+@lru_cache(256)  # entries of one client have the same ones, but for what differs with every answer
+def _plain_headers(headers: Headers) -> str | None:
+    """Return the values of headers; None where one may be a secret by its name, or says that a body is no object."""
+    kind = (header(headers, "content-type") or "").lower()
+    if kind.startswith(("application/x-www-form-urlencoded", "text/event-stream")) or any(map(_needs_a_look, headers)):
+        return None
+    return "\n".join([value for _, value in headers])
 
 
 def _needs_a_look(pair: tuple[str, str]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +18,7 @@ from onetake.pins import Pins
 from onetake.upkeep import entry_checks, mends, secrets
 from onetake.upkeep.cassette_checks import check_twins
 from onetake.upkeep.chains import Chains
+from onetake.upkeep.checked import Checked, clear_of, few, secrets_in
 from onetake.upkeep.contract_checks import ContractChecks
 from onetake.upkeep.findings import Code, Finding, finding
 from onetake.upkeep.holding import Held, Holding, holding_of
@@ -132,7 +133,7 @@ class Examination:
 
     def of_file(self, held: Held, holding: Holding, project: Project) -> tuple[Finding, ...]:
         """Return what is found of one file alone."""
-        return tuple(self._file(held, holding, project))
+        return self._looked_through([self._file(held, holding, project)], project)[0]
 
     def run(self) -> Iterator[SeenFolder]:
         """Yield each folder, and what is found of it; what is found of all together comes last."""
@@ -243,9 +244,13 @@ class Examination:
 
     def _files(self, holding: Holding, project: Project, part: Part | None = None) -> Iterator[Examined]:
         first = {} if part is None or part.own is None else part.own.first
-        for held in holding.read(part.files if part else slice(None)):
-            found = (*check_twins(held, first), *self._file(held, holding, project))
-            yield Examined(held, holding.folder, project, found)
+
+        def checked(held: Held) -> Checked:
+            return self._file(held, holding, project)
+
+        for some in few(map(checked, holding.read(part.files if part else slice(None)))):
+            for one, found in zip(some, self._looked_through(some, project), strict=True):
+                yield Examined(one.held, holding.folder, project, (*check_twins(one.held, first), *found))
 
     def _usage(self, project: Project) -> Usage:
         root = project.settings.root
@@ -259,35 +264,41 @@ class Examination:
     def _around(self) -> Neighbours:
         return Neighbours(self._start, roots_below(self._start))
 
-    def _file(self, held: Held, holding: Holding, project: Project) -> Iterator[Finding]:
+    def _looked_through(self, some: Sequence[Checked], project: Project) -> list[tuple[Finding, ...]]:
+        """Return what is found of files, secrets too."""
+        clear = clear_of(some, project.scrubber(()))
+        found = [() if is_clear else secrets_in(one) for one, is_clear in zip(some, clear, strict=True)]
+        return [(*one.before, *secret, *one.behind) for one, secret in zip(some, found, strict=True)]
+
+    def _file(self, held: Held, holding: Holding, project: Project) -> Checked:
         """Check one file; what breaks on one does not stop the others."""
         try:
             with at_most(SECONDS):
                 if held.entry is None:
-                    found = [entry_checks.unreadable(held), *secrets.in_file(held.path, held.data)]
-                else:
-                    found = list(self._entry(held, held.entry, holding, project))
+                    return Checked(held, [entry_checks.unreadable(held), *secrets.in_file(held.path, held.data)])
+                return self._entry(held, held.entry, holding, project)
         except UsageError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever an entry was made to do to what reads it, it is told
             found = [cannot_be_checked(held.path, error)]
             with suppress(Exception), at_most(SECONDS):  # what breaks this look as well is told already
                 found += secrets.in_file(held.path, held.data)
-        yield from found
+            return Checked(held, found)
 
-    def _entry(self, held: Held, entry: Entry, holding: Holding, project: Project) -> Iterator[Finding]:
+    def _entry(self, held: Held, entry: Entry, holding: Holding, project: Project) -> Checked:
+        """Check an entry, but for secrets."""
         by_today = self._contracts.judge(entry, project, holding) if entry.verdict == "good" else None
         keyed = list(entry_checks.check_key(held, entry, self._keyers))
-        answered = list(entry_checks.check_answer(held, entry, by_today.judgement if by_today else None))
-        yield from (*keyed, *answered)
+        before = [*keyed, *entry_checks.check_answer(held, entry, by_today.judgement if by_today else None)]
+        is_verified = not before
         if not keyed:
-            yield from entry_checks.check_name(held, entry, holding)
-            yield from self._outdated.check(held, entry, project)
-        headers = () if keyed else tuple(entry.key_spec.rules.get("headers", ()))
-        yield from secrets.in_entry(held, entry, project.scrubber(headers), verified=not (keyed or answered))
-        yield from entry_checks.check_verdict(held, entry)
-        yield from entry_checks.check_adopted(held, entry, project.scrubber(()))
-        yield from check_loose(held, entry)
-        yield from check_age(held, entry, project)
+            before += entry_checks.check_name(held, entry, holding)
+            before += self._outdated.check(held, entry, project)
+        behind = [*entry_checks.check_verdict(held, entry)]
+        behind += entry_checks.check_adopted(held, entry, project.scrubber(()))
+        behind += check_loose(held, entry)
+        behind += check_age(held, entry, project)
         if by_today:
-            yield from self._contracts.check(held, entry, project, holding, by_today)
+            behind += self._contracts.check(held, entry, project, holding, by_today)
+        headers = () if keyed else tuple(entry.key_spec.rules.get("headers", ()))
+        return Checked(held, before, behind, project.scrubber(headers), is_verified)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -74,6 +74,17 @@ def _in_bytes(path: Path, data: bytes) -> Iterator[Finding]:
         yield _secret(path, found.kind, found.where, found.line or 1)
 
 
+def clear_together(found: Sequence[tuple[Held, Entry]], scrubber: Scrubber) -> list[bool]:
+    """Tell which entries hold no secret, in one look at all of them; True is certain, as `is_clear` is.
+
+    Args:
+        found: Entries whose answers hold nothing but what their responses do, and the files that they are in.
+        scrubber: The project's.
+    """
+    rest = [_rest(entry, _named(held, entry)) for held, entry in found]
+    return scrubber.clear_together([(entry.request, entry.response) for _, entry in found], _write({"": rest}))
+
+
 def in_entry(held: Held, entry: Entry, scrubber: Scrubber, *, verified: bool) -> Iterator[Finding]:
     """Look through an entry that can be read.
 
@@ -88,16 +99,14 @@ def in_entry(held: Held, entry: Entry, scrubber: Scrubber, *, verified: bool) ->
         verified: True where its answer holds nothing but what the response does; else the file is scanned, too.
     """
     path = held.path
-    # Without the digits that end nearly every name, those of one folder are alike, and looked at once.
-    rest = _rest(entry, str(path).removesuffix(f"{entry.key[:16]}.json"))
-    if not verified or not scrubber.clears(entry.request, entry.response, rest):
+    if not verified or not scrubber.clears(entry.request, entry.response, _write(_rest(entry, _named(held, entry)))):
         scrubbing = scrubber.begin()
         scrubbing.request(entry.request)
         scrubbing.response(entry.response)
         without(entry, scrubbing)
         is_fixed = fixed(entry, scrubbing)
         is_scrubbed = verified and scrubbing.spans and not is_fixed
-        if scrubbing.spans or not verified or scan(_rest(entry).encode()):
+        if scrubbing.spans or not verified or scan(_write(_rest(entry)).encode()):
             in_bytes = list(_in_bytes(path, held.data))
             found = in_bytes or [_secret(path, "secret", where, 1) for where in scrubbing.spans]
             yield from (replace(one, mend=_scrub(path)) if is_scrubbed else one for one in found)
@@ -116,7 +125,7 @@ def is_clear(entry: Entry, scrubber: Scrubber) -> bool:
     """
     if is_binary(entry.request.body) or is_binary(entry.response.body):
         return False
-    return scrubber.clears(entry.request, entry.response, _rest(entry, repr(entry.answer)))
+    return scrubber.clears(entry.request, entry.response, _write(_rest(entry, repr(entry.answer))))
 
 
 def without(entry: Entry, scrubbing: Scrubbing) -> Entry:
@@ -160,11 +169,16 @@ def _scrub(path: Path) -> str:
     )
 
 
-def _rest(entry: Entry, *more: str) -> str:
-    """Return what an entry holds besides its answer and what `Scrubber.clears` takes by itself, and more, as JSON."""
+def _named(held: Held, entry: Entry) -> str:
+    """Return what a file is called, without the digits that end nearly every name: so those of a folder are alike."""
+    return str(held.path).removesuffix(f"{entry.key[:16]}.json")
+
+
+def _rest(entry: Entry, *more: str) -> dict[str, Any]:
+    """Return what an entry holds besides its answer and what `Scrubber.clears` takes by itself, and more."""
     violations = [(one.path, one.expected, one.found) for one in entry.violations]
     held = [entry.provenance, entry.metrics, entry.key_spec.rules, entry.extra]
-    return _write({"": [_words(entry), more, violations, entry.scrubbed, held]})
+    return {"": [_words(entry), more, violations, entry.scrubbed, held]}
 
 
 def _words(entry: Entry) -> tuple[str | None, ...]:
