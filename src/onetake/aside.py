@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onetake.stores import files, leftovers
+from onetake.stores import files
 from onetake.stores.directory import DirectoryStore
 from onetake.stores.naming import SIDE_FOLDERS
 
@@ -85,6 +85,8 @@ def hide(root: Path) -> None:
     ignore = root / ".onetake" / ".gitignore"
     if b"*" in (files.read(ignore) or b"").splitlines():
         return
+    from onetake.stores import leftovers  # once for each project
+
     ignore.parent.mkdir(parents=True, exist_ok=True)
     leftovers.sweep(ignore.parent)
     with files.temporary(ignore.parent, _IGNORE) as temp:

@@ -199,7 +199,9 @@ def test_a_bad_answer_of_a_batch_is_asked_again_by_the_batch(
     with closing(SqliteStore(project / "calls.db")) as store:
         entry = make_entry("bad")
         origin = {name: said for name, said in entry.provenance.items() if name != "test"}
-        assert Cassette(store).add(replace(entry, verdict=verdict, provenance=origin))
+        status = int(verdict.rpartition(":")[2]) if "status" in verdict else entry.response.status
+        response = replace(entry.response, status=status)
+        assert Cassette(store).add(replace(entry, verdict=verdict, provenance=origin, response=response))
     (found,) = [one for one in json.loads(run("check", "--json")[1])["findings"] if one["code"] == "kept"]
     assert found["mend"].endswith(f"`onetake batch retry OUT --class {failure}`, OUT being the rows that it is one of")
     assert "a batch keeps" in found["message"] and "on purpose" not in found["message"]

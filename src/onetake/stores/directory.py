@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from onetake.errors import StoreError
-from onetake.stores import files, leftovers
+from onetake.stores import files
 from onetake.stores.listing import Listing
 from onetake.stores.naming import SIDE_FOLDERS, entry_name, is_side, side_digest, slot
 
@@ -233,6 +233,8 @@ class DirectoryStore:
         with ExitStack() as writing:
             with self._listing.changing() as alone:
                 while self._listing.leftovers:
+                    from onetake.stores import leftovers  # nearly never is anything left over
+
                     leftovers.remove(self._path(self._listing.leftovers.pop()), alone=alone)
                 path, descriptor = files.create_temporary(self._folder, writing)
             files.write(descriptor, data)
