@@ -11,9 +11,10 @@ from onetake.upkeep.findings import Finding
 from onetake.upkeep.holding import Held
 from onetake.upkeep.limits import SECONDS, at_most, cannot_be_checked
 
-_MOST = 32
+MOST = 32
+"""Files that are looked through at once, at most."""
 _LARGEST = 1 << 18
-"""Files, and bytes of them, that are looked through at once."""
+"""Bytes of files behind which no other one is looked through with them."""
 
 
 class Checked(NamedTuple):
@@ -34,14 +35,19 @@ class Checked(NamedTuple):
     is_verified: bool = False
 
 
-def few(files: Iterable[Checked]) -> Iterator[list[Checked]]:
-    """Yield files, as many at once as are looked through together."""
+def few(files: Iterable[Checked], most: int) -> Iterator[list[Checked]]:
+    """Yield files, as many at once as are looked through together.
+
+    Args:
+        files: Each is read, and checked, when it is asked for.
+        most: How many at most, 1 or more.
+    """
     some: list[Checked] = []
     size = 0
     for one in files:
         some.append(one)
         size += len(one.held.data)
-        if len(some) >= _MOST or size >= _LARGEST:
+        if len(some) >= most or size >= _LARGEST:
             yield some
             some, size = [], 0
     if some:

@@ -18,7 +18,7 @@ from onetake.pins import Pins
 from onetake.upkeep import entry_checks, mends, secrets
 from onetake.upkeep.cassette_checks import check_twins
 from onetake.upkeep.chains import Chains
-from onetake.upkeep.checked import Checked, clear_of, few, secrets_in
+from onetake.upkeep.checked import MOST, Checked, clear_of, few, secrets_in
 from onetake.upkeep.contract_checks import ContractChecks
 from onetake.upkeep.findings import Code, Finding, finding
 from onetake.upkeep.holding import Held, Holding, holding_of
@@ -248,7 +248,8 @@ class Examination:
         def checked(held: Held) -> Checked:
             return self._file(held, holding, project)
 
-        for some in few(map(checked, holding.read(part.files if part else slice(None)))):
+        files = map(checked, holding.read(part.files if part else slice(None)))
+        for some in few(files, MOST if part else 1):
             for one, found in zip(some, self._looked_through(some, project), strict=True):
                 yield Examined(one.held, holding.folder, project, (*check_twins(one.held, first), *found))
 
