@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from onetake.quoting import quoted
+from onetake.quoting import quoted, quoted_path
 
 ODD = [
     "plain.json",
@@ -41,3 +41,12 @@ def test_what_cannot_be_seen_is_seen():
 @pytest.mark.parametrize(("argument", "most", "found"), [("a" * 9, 9, "a" * 9), ("a" * 10, 9, '"aaaa…aaaa"')])
 def test_an_argument_is_shortened_where_that_is_wanted(argument, most, found):
     assert quoted(argument, most) == found
+
+
+def test_a_path_is_no_option():
+    assert [quoted_path(path) for path in ("--yes", "-x y/z", "a-b", "./-x")] == [
+        "./--yes",
+        '"./-x y/z"',
+        "a-b",
+        "./-x",
+    ]

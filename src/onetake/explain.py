@@ -17,7 +17,7 @@ from onetake.hints import key_rules, written
 from onetake.key import volatile
 from onetake.model import Mode
 from onetake.printable import one_line, sides
-from onetake.quoting import quoted as quoted
+from onetake.quoting import quoted_path
 
 CANDIDATES = 200
 """Entries that are compared: more would make a miss slow, not clearer."""
@@ -209,7 +209,7 @@ def import_anew(candidate: Candidate, differences: Sequence[Difference]) -> str:
     file = candidate.lacks_headers_of
     if not file or not differences or not all(one.path.startswith("headers.") for one in differences):
         return ""
-    again = f"onetake import vcr {quoted(file, 400)}"
+    again = f"onetake import vcr {quoted_path(file, 400)}"
     return f"`{again}` once more: it was imported before `headers` in `key` named what differs"
 
 
@@ -253,7 +253,7 @@ def command(mode: Mode, pytest_node: str | None, switch: str = "") -> str:
         return switch.replace("{mode}", mode, 1)
     if pytest_node is None:
         return f'mode="{mode}"'
-    return f"{modes.pytest_command()} --record-mode={mode} {quoted(pytest_node, 400)}"
+    return f"{modes.pytest_command()} --record-mode={mode} {quoted_path(pytest_node, 400)}"
 
 
 def _origin(candidate: Candidate) -> list[str]:

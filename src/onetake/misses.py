@@ -21,6 +21,7 @@ from onetake.lookup import Looked
 from onetake.model import Entry, Mode, Request, header
 from onetake.preparing import BrokenFunctionError
 from onetake.printable import one_line
+from onetake.quoting import quoted
 from onetake.steps import Asked, Policy
 from onetake.stores.naming import Slot
 from onetake.validity import is_under_another
@@ -156,7 +157,7 @@ class Misses:
             return []
         lines = [explain.stored_in(others)]
         if self._policy.is_program and modes.is_run():
-            lines.append(f"`--cassette {explain.quoted(others[0])}` replays it")
+            lines.append(f"`--cassette {quoted(others[0])}` replays it")
         if self._policy.test and self._cassette.was_empty:
             lines.append(explain.renamed(self._cassette.place))
         return lines

@@ -29,6 +29,11 @@ def quoted(argument: str, most: int | None = None) -> str:
     return quote(argument)
 
 
+def quoted_path(path: str, most: int | None = None) -> str:
+    """Quote a path as `quoted` does; it is no option, whatever it begins with."""
+    return quoted(f"./{path}" if path.startswith("-") else path, most)
+
+
 def _in_ansi_c(sign: str) -> str:
     """Return a character as it stands between `$'` and `'`.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from dataclasses import replace
 
 import pytest
@@ -21,6 +22,7 @@ from onetake.testing.provider import (
     openai_response_stream,
     openai_stream,
 )
+from onetake.upkeep.chains import Chains
 from onetake.upkeep.checking import check
 from onetake.upkeep.findings import Severity
 from onetake.upkeep.statuses import status
@@ -348,3 +350,26 @@ def test_what_a_batch_asked_is_left_to_the_batch(folder, store):
         at = folder.load(path).provenance["recorded_at"]
         folder.rewrite(path, test="", recorded_at=at)
     assert chained(folder) == []
+
+
+def test_what_another_process_left_out_is_read_again_where_it_matters(folder, store):
+    first, second = store(CHAT.talk(["Good day.", "Bye."]))
+    store(CHAT.talk(["Hello there!"]), NEW, mode="all")
+    chains = Chains(first.parent, folder.root)
+    for path in (first, second):
+        chains.add(path, folder.load(path))
+    told = Chains(first.parent, folder.root)
+    told.join(pickle.loads(pickle.dumps(chains)))
+    told.read_again()
+    assert [one.path for one in told.chained()] == [one.path for one in chains.chained()] == [second]
+
+
+def test_what_cannot_hold_an_old_answer_is_not_read_again(folder, store):
+    (path,) = store(CHAT.talk(["Good day."]))
+    chains = Chains(path.parent, folder.root)
+    chains.add(path, folder.load(path))
+    told = Chains(path.parent, folder.root)
+    told.join(pickle.loads(pickle.dumps(chains)))
+    path.write_bytes(b"gone")
+    told.read_again()
+    assert told.chained() == []

@@ -116,3 +116,9 @@ def test_every_command_that_a_mend_names_exists_and_takes_it(mend):
     while isinstance(command, click.Group) and words:
         _, command, words = command.resolve_command(click.Context(command), words)
     assert command.make_context("onetake", list(words), resilient_parsing=False) is not None
+
+
+def test_a_folder_that_is_called_as_an_option_is_none(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert mends.rekey(Path("--yes")) == "onetake rekey ./--yes"
+    assert mends.diff(Path("-x/a.json"), Path("-x/b.json")) == "onetake diff ./-x/a.json ./-x/b.json"

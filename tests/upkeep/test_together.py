@@ -50,6 +50,14 @@ def test_a_second_file_of_one_slot_is_no_second_answer(folder, joined, answer):
     assert Code.DIFFERING_ANSWERS not in codes(joined())
 
 
+def test_twins_of_which_the_first_cannot_be_read_are_told(folder, joined, answer):
+    folder.settings(top='repeats = "same"')
+    (path,) = folder.record(("one", answer))
+    path.with_name(f"other-{path.name.split('-')[-1]}").write_bytes(path.read_bytes())
+    path.write_bytes(path.read_bytes()[:100])
+    assert Code.DIFFERING_ANSWERS not in codes(joined())
+
+
 def test_a_missing_answer_is_told_at_the_one_behind_it(folder, joined, answer):
     first, second = folder.record(("one", answer), ("one", answer))
     first.unlink()

@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from onetake import explain
 from onetake.cli import output
 from onetake.cli.adopt_replies import adopt_replies
 from onetake.cli.batch_options import input_option
@@ -15,6 +14,7 @@ from onetake.cli.entries import folder_to_search
 from onetake.errors import UsageError
 from onetake.exits import Exit
 from onetake.printable import counted
+from onetake.quoting import quoted_path
 from onetake.upkeep.adopt.adopting import Group, Plan, Unexplained, Written
 from onetake.upkeep.adopt.adopting import adopt as adopt_group
 from onetake.upkeep.adopt.planning import plan
@@ -159,7 +159,7 @@ def _print_next(
     ready: Sequence[Group], unnamed: Sequence[Group], done: Sequence[Written] | None, path: str | None
 ) -> None:
     """Say what was written, or would be, and what to run next; nothing is done on a dry run."""
-    command = f"onetake adopt {explain.quoted(path)}" if path else "onetake adopt"
+    command = f"onetake adopt {quoted_path(path)}" if path else "onetake adopt"
     written = sum(not one.why for one in done or ())
     if written:
         next_one = "run all tests, then `onetake prune --superseded`"

@@ -7,12 +7,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onetake import explain
 from onetake.cli import output
 from onetake.cli.batch_options import again, load, put_together
 from onetake.cli.entries import as_path
 from onetake.errors import UsageError
 from onetake.printable import counted, one_line
+from onetake.quoting import quoted, quoted_path
 
 if TYPE_CHECKING:
     from onetake.batch.adopting import Adopted
@@ -88,8 +88,8 @@ def _known(batch: Opened, digits: str, unknown: str) -> Asked:
 
 
 def _command(target: str | None, old: str, input_: str | None) -> str:
-    words = [*([target] if target else []), "--from", old, *(["--input", input_] if input_ else [])]
-    return " ".join(["onetake adopt", *map(explain.quoted, words)])
+    place, source = ([quoted_path(one)] if one else [] for one in (target, input_))
+    return " ".join(["onetake adopt", *place, "--from", quoted(old), *(["--input", *source] if source else [])])
 
 
 def _tell(found: Adopted, store: str, command: str, *, done: bool) -> None:

@@ -91,12 +91,12 @@ def tell(batch: Opened, found: Plan, why_unknown: str) -> None:
 def _adoption(batch: Opened, digits: str) -> str:
     """Return the command that takes over the replies to an earlier prompt; empty where there is no file to name."""
     from onetake.batch.opening import STDIN
-    from onetake.quoting import quoted
+    from onetake.quoting import quoted_path
 
     job, source = batch.job.path, batch.source
     if job is None or source is None or source.name == STDIN:
         return ""
-    names = (quoted(output.json_path(path)) for path in (job, source.path))
+    names = (quoted_path(output.json_path(path)) for path in (job, source.path))
     return f"`onetake adopt {next(names)} --from {digits} --input {next(names)}`"
 
 

@@ -48,12 +48,12 @@ def offer_to_pack(path: Path, store: Store) -> None:
         path: Where the store is.
         store: It.
     """
-    from onetake.quoting import quoted
+    from onetake.quoting import quoted_path
     from onetake.stores import FILE
     from onetake.upkeep.packing import too_many
 
     if count := too_many(path, store):
-        words = [quoted(output.json_path(one)) for one in (path, path.with_name(f"{path.name}{FILE}"))]
+        words = [quoted_path(output.json_path(one)) for one in (path, path.with_name(f"{path.name}{FILE}"))]
         output.say(f"{words[0]}: {output.entries(count)}, each a file and an fsync of its own; one file serves better:")
         output.say(f"  onetake store pack {' '.join(words)}")
 
@@ -61,7 +61,7 @@ def offer_to_pack(path: Path, store: Store) -> None:
 def classes(found: Iterable[Class], target: str) -> None:
     """Print a table of the classes of failures, and the commands that ask again."""
     from onetake.batch.failures import ASKED_AGAIN
-    from onetake.quoting import quoted
+    from onetake.quoting import quoted_path
 
     rows = list(found)
     if not rows:
@@ -70,4 +70,4 @@ def classes(found: Iterable[Class], target: str) -> None:
     output.table(columns, [(one.failure, f"{one.count:,}", f"line {one.line}", one.message, one.fix) for one in rows])
     for one in rows:
         if one.failure in ASKED_AGAIN:
-            output.say(f"ask again: onetake batch retry {quoted(target)} --class {one.failure}")
+            output.say(f"ask again: onetake batch retry {quoted_path(target)} --class {one.failure}")

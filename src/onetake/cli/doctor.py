@@ -14,7 +14,7 @@ from onetake.doctor.examining import Report, counts, examine
 from onetake.doctor.hazards import Hazard
 from onetake.exits import Exit
 from onetake.printable import counted, spelled
-from onetake.quoting import quoted
+from onetake.quoting import quoted_path
 from onetake.scrub import shown
 
 
@@ -72,9 +72,9 @@ def _told(hazards: Sequence[Hazard]) -> str:
     if not cassettes:
         return "PATH"
     if len(cassettes) == 1:
-        return quoted(output.scrubbed_path(cassettes[0]))
+        return quoted_path(output.scrubbed_path(cassettes[0]))
     folder = next(each for each in cassettes[0].parents if all(path.is_relative_to(each) for path in cassettes))
-    return quoted(output.scrubbed_path(folder))
+    return quoted_path(output.scrubbed_path(folder))
 
 
 def _print(report: Report) -> None:

@@ -15,8 +15,8 @@ from onetake.cli import output, sizes
 from onetake.cli.entries import files_to_change
 from onetake.errors import UsageError
 from onetake.exits import Exit
-from onetake.explain import quoted
 from onetake.printable import counted, spelled
+from onetake.quoting import quoted_path
 from onetake.upkeep.leftover_checks import WHY
 from onetake.upkeep.prune.planning import OF_FILES, Plan, Wanted
 from onetake.upkeep.prune.planning import plan as plan_of
@@ -201,7 +201,7 @@ def _print_trash(plan: Plan, done: Done | None, path: str | None) -> None:
     there = [one for _, one in plan.in_trash] if done is None else done.in_trash
     if there and (done is not None or not plan.emptied):
         size = sizes.shown(sum(one.size for one in there))
-        words = ["onetake prune", *([quoted(path)] if path else []), "--empty --yes"]
+        words = ["onetake prune", *([quoted_path(path)] if path else []), "--empty --yes"]
         output.say(f"in the trash: {counted(len(there), 'file')}, {size}; `{' '.join(words)}` removes them for good")
 
 

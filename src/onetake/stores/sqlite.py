@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from onetake.errors import StoreError
-from onetake.quoting import quoted
+from onetake.quoting import quoted_path
 from onetake.stores.naming import Slot, digits, entry_name, is_label, is_side, number, side_digest, slot
 from onetake.stores.packed import digest, packed, unpacked
 from onetake.stores.sqlite_file import SqliteFile
@@ -225,7 +225,7 @@ class SqliteStore:
         try:
             return unpacked(row, name)
         except ValueError as error:
-            raise StoreError(f"{place()}: damaged: {error}{ENTRIES.mend.format(quoted(self._place))}") from None
+            raise StoreError(f"{place()}: damaged: {error}{ENTRIES.mend.format(quoted_path(self._place))}") from None
 
 
 class _Change:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from onetake import forking
 from onetake.errors import OnetakeError, StoreError
-from onetake.quoting import quoted
+from onetake.quoting import quoted_path
 from onetake.stores.files import sync_folder
 from onetake.stores.grouping import Group, Job
 from onetake.stores.mounts import network_kind
@@ -235,7 +235,7 @@ class SqliteFile:
 
     def _damaged(self, why: str) -> DamagedFileError:
         mend = self._tables.mend if looks_like(self.path, self._tables) else ""
-        return DamagedFileError(self.place, why, mend.format(quoted(self.place)))
+        return DamagedFileError(self.place, why, mend.format(quoted_path(self.place)))
 
     def _error(self, what: str, error: BaseException) -> StoreError:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE:

@@ -45,7 +45,8 @@ class Repeated:
     def join(self, later: Repeated, taken: Collection[Slot]) -> None:
         """Take in what others say, whose paths come behind these, but for files whose slots are *taken*."""
         for key, found in later._found.items():
-            self._found[key] += [one for one in found if one.slot is None or one.slot not in taken]
+            if new := [one for one in found if one.slot is None or one.slot not in taken]:
+                self._found[key] += new
 
     def check(self, folder: Path, project: Project, from_tests: Collection[str]) -> Iterator[Finding]:
         """Name the keys under which several answers are stored, where one is meant for all.

@@ -110,8 +110,7 @@ class Chains:
 
     def chained(self) -> list[Chained]:
         """Say which entries hold an old answer, once all were taken in; each once, conversation by conversation."""
-        if _may_be([*self._elsewhere, *map(_hint, self._kept)]):
-            self._read_again()
+        if self._may_be():
             asked, repeated = self._spoken.asked, list(self._spoken.repeated())
             given = {one.before for one in repeated if one.is_given_by(asked[one.before])}
             lost = [one for one in repeated if not one.is_given_by(asked[one.before])]
@@ -122,13 +121,18 @@ class Chains:
             self._look_at_ids(gone)
         return sorted(self._found.values(), key=lambda one: (one.origin, one.length, one.path))
 
-    def _read_again(self) -> None:
-        """Take in what was left out where another process told it."""
-        paths = [Path(one.path) for one in self._elsewhere]
+    def read_again(self) -> None:
+        """Take in what other processes left out, where it may matter. It takes as long as there are entries."""
+        if not self._elsewhere or not self._may_be():
+            return
         with closing(open_store(self._folder)) as store:
-            found = [(path, read_entry(path, store)) for path in paths]
+            found = [(path, read_entry(path, store)) for path in (Path(one.path) for one in self._elsewhere)]
         self._kept += [kept(path, entry) for path, entry in found if isinstance(entry, Entry)]
         self._kept.sort(key=lambda one: one.path.name)
+        self._elsewhere = []
+
+    def _may_be(self) -> bool:
+        return _may_be([*self._elsewhere, *map(_hint, self._kept)])
 
     def _ask(self, givers: list[Kept]) -> None:
         """Ask git what some entries said earlier."""

@@ -234,6 +234,7 @@ class Examination:
             seen.served.join(part.served)
             seen.schemas |= {digest: one for digest, one in part.schemas.items() if digest not in seen.schemas}
         seen.orphans = list(use.orphans())
+        chains.read_again()
         with suppress(TookTooLongError), at_most(SECONDS):
             seen.chained = chains.chained()
         seen.findings += together.check(holding, project, self._schemas)

@@ -10,6 +10,7 @@ from onetake import explain
 from onetake.format.sidecar import REMEDY
 from onetake.model import Entry, Mode
 from onetake.printable import one_line
+from onetake.quoting import quoted, quoted_path
 from onetake.upkeep.askers import asker
 from onetake.usage import has_batches
 
@@ -93,7 +94,7 @@ def record_all(tests: Iterable[tuple[object, Path]], mode: Mode) -> str:
     first, others, more = _command(next(iter(nodes), ""), mode), nodes[1:_NAMED], len(nodes) - _NAMED
     if not others:
         return first
-    every = Command(" ".join([first, *(explain.quoted(one_line(node, 400)) for node in others)]))
+    every = Command(" ".join([first, *(quoted_path(one_line(node, 400)) for node in others)]))
     return f"`{every}`, then the same for {more} more" if more > 0 else every
 
 
@@ -177,13 +178,13 @@ def prune_replies(store: Path) -> Command:
 
 def freeze(name: str) -> Command:
     """Return the command that writes the schema of a contract's type."""
-    return Command(f"onetake contract freeze {explain.quoted(name)}")
+    return Command(f"onetake contract freeze {quoted(name)}")
 
 
 def written(path: Path) -> str:
     """Return a path as a shell takes it, from the current folder where it lies below."""
     full, here = path.absolute(), Path.cwd()
-    return explain.quoted((full.relative_to(here) if full.is_relative_to(here) else full).as_posix())
+    return quoted_path((full.relative_to(here) if full.is_relative_to(here) else full).as_posix())
 
 
 def _node(test: object, near: Path) -> str:
