@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import select
@@ -38,7 +39,7 @@ class Started:
         self.pid = self._event(60)
         if strace:
             self._trace(folder, strace)
-            pipes[1].write_bytes(b"")
+            self._let_go(pipes[1])
         for pipe in pipes:
             pipe.unlink()
 
@@ -73,6 +74,19 @@ class Started:
                 raise subprocess.TimeoutExpired("onetake", timeout)
             line += os.read(self._events, 1)
         return int(line)
+
+    def _let_go(self, pipe):
+        """Let the run begin; one that was killed at its first call, as it waited, opens the pipe no more."""
+        ended = select.poll()
+        ended.register(self._events, select.POLLIN)
+        while not ended.poll(10):
+            try:
+                os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+            except OSError as error:
+                if error.errno != errno.ENXIO:  # nobody reads it yet
+                    raise
+            else:
+                return
 
     def _trace(self, folder, options):
         words = ["strace", "-f", "-o", str(folder / "trace"), *options, "-p", str(self.pid)]
