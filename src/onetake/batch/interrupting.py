@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import signal
+import socket
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -57,10 +58,11 @@ class _Caught:
 
     def _take(self, number: int, frame: FrameType | None) -> None:
         self._numbers.append(number)
-        if len(self._numbers) > 1:
+        so_far = self._numbers[:]  # a second signal may be taken in the middle of this
+        if len(so_far) > 1:
             self.end()
         if (tell := self._tell) is not None:
-            tell(self._numbers)
+            tell(so_far)
 
 
 _from_the_main_thread: ContextVar[_Caught | None] = ContextVar("_from_the_main_thread", default=None)
@@ -82,7 +84,7 @@ def interrupts(first: Callable[[int], None], second: Callable[[], None]) -> Iter
             yield
     elif threading.current_thread() is threading.main_thread():
         caught = _Caught()
-        with caught.listened_to(first, second):
+        with caught.listened_to(first, second), _woken():
             caught.begin()
             try:
                 yield
@@ -90,6 +92,35 @@ def interrupts(first: Callable[[int], None], second: Callable[[], None]) -> Iter
                 caught.end()
     else:
         yield
+
+
+@contextmanager
+def _woken() -> Iterator[None]:
+    """Have the running loop wake for each signal, for a block: the system may give it to another thread.
+
+    Of two that come at once it does; only this thread runs what they are caught by, and that would wait until something
+    else wakes it. Where whoever made the loop has it woken already, that is left as it is.
+    """
+    loop = asyncio.get_running_loop()
+    reader, writer = socket.socketpair()
+    with reader, writer:
+        for end in (reader, writer):
+            end.setblocking(False)
+        try:
+            loop.add_reader(reader, reader.recv, 4096)
+        except NotImplementedError:  # Windows' own loop, which wakes for signals
+            yield
+            return
+        own, before = writer.fileno(), signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+        if before != -1:
+            signal.set_wakeup_fd(before)
+        try:
+            yield
+        finally:
+            now = signal.set_wakeup_fd(-1)
+            if now != own:
+                signal.set_wakeup_fd(now)
+            loop.remove_reader(reader)
 
 
 def run_in_a_loop(work: Coroutine[Any, Any, T]) -> T:
