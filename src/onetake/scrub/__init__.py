@@ -14,11 +14,11 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-from onetake import jsonpath
 from onetake.errors import UsageError
 from onetake.key.url import KEY_HEADERS
 from onetake.model import Headers, Request, Response, header
 from onetake.scrub.bodies import Chunk, chunk_edits, chunks, is_clear
+from onetake.scrub.declared import declared_path, declared_pattern
 from onetake.scrub.finder import Finder
 from onetake.scrub.heads import HeaderList, cookie_values, known_values, without_credentials
 from onetake.scrub.lanes import Edit, Search
@@ -76,8 +76,6 @@ def _plain() -> Scrubber:
 
 
 _DIGEST = re.compile('"[0-9a-f]{64}"')
-_ORDINARY = 'Say "hello, World" 1234567890 times.\n'
-"""A text without a secret, in which a pattern must not find nothing, nor all of it."""
 _SPELL: dict[str, Callable[[str], str]] = {
     "text": lambda placeholder: placeholder,
     "number": lambda placeholder: f'"{placeholder}"',
@@ -112,8 +110,8 @@ class Scrubber:
     """
 
     def __init__(self, rules: ScrubRules = ScrubRules(), *, key_headers: Iterable[str] = ()) -> None:  # noqa: B008
-        self.declared = tuple(_path(path) for path in rules.paths)
-        self.patterns = tuple(_pattern(pattern) for pattern in rules.patterns)
+        self.declared = tuple(declared_path(path) for path in rules.paths)
+        self.patterns = tuple(declared_pattern(pattern) for pattern in rules.patterns)
         self.finder = Finder((), self.patterns)
         for name in rules.keep_headers:
             if name.lower() in CREDENTIAL_HEADERS:
@@ -308,25 +306,3 @@ def _restated(headers: Headers, longer: int) -> Headers:
         else (name, value)
         for name, value in headers
     )
-
-
-def _path(text: str) -> jsonpath.Path:
-    try:
-        path = jsonpath.parse(text)
-    except UsageError as error:
-        raise UsageError(f"scrub.paths: {error}") from None
-    if not path:
-        raise UsageError("scrub.paths: $ names the whole body; name the secret in it, as in $.metadata.session")
-    return path
-
-
-def _pattern(text: str) -> re.Pattern[str]:
-    try:
-        pattern = re.compile(text)
-    except re.error as error:
-        raise UsageError(f"scrub.patterns: {text!r} is no regular expression: {error}") from None
-    if any(not found.group() for found in pattern.finditer(_ORDINARY)):
-        raise UsageError(f"scrub.patterns: {text!r} also matches nothing at all; say what the secret looks like")
-    if pattern.fullmatch(_ORDINARY) or all(map(pattern.fullmatch, "aZ1.")):
-        raise UsageError(f"scrub.patterns: {text!r} matches any text; say what the secret looks like")
-    return pattern

@@ -205,7 +205,7 @@ class Examination:
         """Examine files of a cassette, and gather what is to be known of the others to go on."""
         known = len(self._contracts.stored)
         use, chains = self._usage(project).cassette(holding.folder), Chains(holding.folder, project.settings.root)
-        found = Gathered(holding.folder, Together(), use.seen, chains)
+        found = Gathered(Together(), use.seen, chains)
         has_sides = bool(holding.sides)
         for one in self._files(holding, project, part):
             found.files.append(one.seen)

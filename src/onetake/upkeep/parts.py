@@ -88,7 +88,6 @@ class Gathered:
     """What is found of a part of a cassette, and all that bears on the rest; a process can tell it to another.
 
     Args:
-        folder: The cassette's.
         files: Those of the part, in the order of their names.
         together: What of them bears on each other.
         use: What is known of their use.
@@ -97,7 +96,6 @@ class Gathered:
         schemas: Those beside the entries that judged any of them, by digest; without what was told of before.
     """
 
-    folder: Path
     together: Together
     use: SeenUse
     chains: Chains
