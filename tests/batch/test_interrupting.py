@@ -108,12 +108,18 @@ def test_the_second_signal_stops_at_once_and_the_next_run_goes_on(filling, provi
     assert (outcome.why, outcome.tally.asked, provider.count) == ("", 6, 12)
 
 
-def test_what_came_before_the_second_signal_is_stored_and_counted(filling, provider):
+def with_one_held(filling, provider):
+    """Make a store, and twenty records to be asked, of which one is answered when the event that is returned is set."""
     filling.write({"m": "first"})
     filling.fill()  # makes the store
     filling.write(*({"m": f"r{n}"} for n in range(20)))
     never = threading.Event()
     provider.script(lambda received: replace(openai_chat("late"), hold=never) if received.number == 2 else None)
+    return never
+
+
+def test_what_came_before_the_second_signal_is_stored_and_counted(filling, provider):
+    never = with_one_held(filling, provider)
     with stopped_while_it_stores(filling, provider, 7) as process:
         assert process.poll() is None
     why, code, asked = ended(process)
@@ -126,11 +132,7 @@ def test_what_came_before_the_second_signal_is_stored_and_counted(filling, provi
 
 
 def test_what_came_before_a_third_signal_is_stored(filling, provider):
-    filling.write({"m": "first"})
-    filling.fill()  # makes the store
-    filling.write(*({"m": f"r{n}"} for n in range(20)))
-    never = threading.Event()
-    provider.script(lambda received: replace(openai_chat("late"), hold=never) if received.number == 2 else None)
+    never = with_one_held(filling, provider)
     with stopped_while_it_stores(filling, provider, 7) as process:
         process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
